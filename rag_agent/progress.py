@@ -1,0 +1,29 @@
+"""Progress and cancellation in one function type.
+
+A ``Report`` is called between transactions, in the thread that works. To stop the work, raise from
+it: ``KeyboardInterrupt`` on the command line, the cancellation of the MCP server, any exception in
+a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a stage is. ``total`` is None while it is not known; ``item`` is a path."""
+
+    stage: Literal["scan", "extract", "embed", "rerank"]
+    done: int
+    total: int | None = None
+    item: str = ""
+
+
+Report = Callable[[Progress], None]
+
+
+def silent(progress: Progress) -> None:
+    """Report to nobody."""

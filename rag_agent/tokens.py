@@ -1,0 +1,115 @@
+"""Words of text and code, and how many model tokens a text costs."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+import Stemmer  # PyStemmer: the Snowball project's own C implementation
+
+# Chinese, Japanese, Korean: scripts without spaces between words (Unicode blocks Hiragana to
+# Katakana, CJK extension A, unified ideographs, compatibility ideographs, Hangul syllables).
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+")
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")  # for names with letters beyond A-Z
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_LONGEST = 64  # characters; longer "words" are hashes and base64, which nobody asks for
+
+# Words that carry no meaning in a question. Written for this project: English function words and
+# the verbs with which people address a tool.
+STOP_WORDS = frozenset(
+    """
+    a about above after again all also am an and any are aren as at be because been before being
+    below between both but by can cannot could couldn d did didn do does doesn doing don down during
+    each else ever every few for from further get gets give given go goes had has hasn have haven
+    having he her here hers him his how i if in into is isn it its itself just let like ll m make
+    makes may me might more most much must my need needs no nor not now of off on once one only or
+    other our ours out over own please re s same shall she should shouldn show so some such t than
+    that the their theirs them then there these they this those through to too under until up us use
+    used uses using ve very want was wasn we were weren what when where whether which while who whom
+    whose why will with within without won would wouldn you your yours
+    """.split()
+)
+
+
+def split_identifier(name: str) -> list[str]:
+    """The lower-case parts of an identifier: ``getHTTPResponse`` gives get, http, response."""
+    parts = _CAMEL if name.isascii() else _LETTERS_OR_DIGITS
+    return [part.lower() for part in parts.findall(name)]
+
+
+def words(text: str) -> list[str]:
+    """Stems in order of appearance, for the word index and for questions alike.
+
+    An identifier of several parts yields itself (lower case, no underscores) and then its parts;
+    a run of Chinese, Japanese or Korean characters yields its bigrams.
+    """
+    found: list[str] = []
+    for run in _RUN.findall(_fold(text)):
+        found.extend(_stems(run))
+    return found
+
+
+def query_words(question: str) -> dict[str, int]:
+    """Stems that carry meaning, with how often the question has them; stop words only if alone."""
+    counts: dict[str, int] = {}
+    for run in _RUN.findall(_fold(question)):
+        if run.lower() not in STOP_WORDS:
+            for stem in _stems(run):
+                counts[stem] = counts.get(stem, 0) + 1
+    if counts:
+        return counts
+    # A question of nothing but stop words ("how to use it") still deserves a search.
+    return dict.fromkeys(words(question), 1)
+
+
+def estimate_tokens(text: str) -> int:
+    """Model tokens of a text, an estimate on the high side.
+
+    Code and English average about 3.5 characters a token with current tokenizers; CJK about one.
+    """
+    wide = sum(1 for character in text if character >= "\u2e80")
+    return wide + -(-(len(text) - wide) * 2 // 7)
+
+
+def _fold(text: str) -> str:
+    """Compatibility forms and accents folded (full-width a, ligatures, e with acute)."""
+    # ASCII is by far the common case and needs no normalising.
+    if text.isascii():
+        return text
+    # Composed again at the end, or Hangul syllables would stay apart in their letters.
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
+
+
+@lru_cache(maxsize=200_000)
+def _stems(run: str) -> tuple[str, ...]:
+    if run[0] >= "\u3040" and re.fullmatch(f"[{_CJK}]+", run):
+        return tuple(_bigrams(run))
+    if len(run) > _LONGEST:
+        return ()
+    parts = split_identifier(run)
+    if len(parts) == 1:
+        return (_stem(parts[0]),)
+    joined = run.replace("_", "").lower()
+    whole = (_stem(joined),) if joined else ()
+    return whole + tuple(_stem(part) for part in parts)
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for first, second in itertools.pairwise(run):
+        yield first + second
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Stemmer.Stemmer:
+    return Stemmer.Stemmer("porter")
+
+
+def _stem(word: str) -> str:
+    return str(_stemmer().stemWord(word))

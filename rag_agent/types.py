@@ -1,0 +1,238 @@
+"""The nouns of rag_agent: plain, frozen values that every stage takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+    """Shape (rows, dim), float32, rows of unit length."""
+    Vector = NDArray[np.float32]
+    """Shape (dim,), float32, unit length."""
+
+Kind = Literal["code", "prose", "data"]
+Mode = Literal["hybrid", "lexical"]
+Scope = Literal["environment", "project", "global"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link as written in a document; ``links.py`` resolves it."""
+
+    target: str
+    line: int
+    wiki: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file as read.
+
+    ``text`` is what is chunked, shown and counted in lines. Where ``converted`` is true it is a
+    conversion (DOCX, HTML, PDF, notebook), so its lines are not lines of the file on disk.
+    ``pages`` holds the line of ``text`` at which each page begins, for formats that have pages.
+    """
+
+    path: str
+    kind: Kind
+    text: str
+    language: str = ""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    date: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
+    pages: tuple[int, ...] = ()
+    converted: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A name that a piece of code defines, and the lines the definition spans."""
+
+    name: str
+    kind: Literal["type", "function", "constant", "module", "implementation"]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What the word index holds: about 750 characters of consecutive lines inside a chunk."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The unit that is embedded and shown: consecutive lines of one document.
+
+    ``heading`` is the heading path of prose (``Guide > Install``) or the scope of code
+    (``class Foo > def bar``). Lines count from 1 and include both ends.
+    """
+
+    path: str
+    start: int
+    end: int
+    text: str
+    heading: str = ""
+    definitions: tuple[Definition, ...] = ()
+    passages: tuple[Passage, ...] = ()
+
+    @property
+    def location(self) -> str:
+        """``path:start-end``."""
+        return f"{self.path}:{self.start}-{self.end}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What was true of a file on disk when its bytes were read."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A tracked folder or file. ``path`` is absolute; documents are named relative to it."""
+
+    id: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was seen and not indexed, with a reason from ``sync.walk`` and a detail."""
+
+    path: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """What the store knows of one document without its text."""
+
+    id: int
+    root: Root
+    path: str
+    kind: Kind
+    language: str
+    title: str
+    source: Source
+    chunks: int
+    converted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Raw, per-query-unscaled signs that a hit answers the question.
+
+    ``cosine`` is the highest raw cosine (None without vectors), ``coverage`` the share of the
+    query's informative words found (by inverse document frequency, in [0, 1]), ``bm25`` the raw
+    sum (0 or more).
+    """
+
+    cosine: float | None
+    coverage: float
+    bm25: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One file that answers a query: its best chunk, and up to two more in ``more``.
+
+    ``score`` orders; ``evidence`` decides whether the hit may be injected. ``signals`` names what
+    the score is made of. ``stale`` means the file changed on disk and could not be synced.
+    """
+
+    path: str
+    score: float
+    chunk: Chunk
+    more: tuple[Chunk, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)
+    evidence: Evidence = Evidence(None, 0.0, 0.0)
+    converted: bool = False
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """The hits of one query, best first, and how they were found.
+
+    ``notes`` are sentences for the reader: vectors missing, indexing under way, words dropped.
+    """
+
+    query: str
+    mode: Mode
+    hits: tuple[Hit, ...]
+    took_ms: float
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Text to put before an agent's turn; ``text`` is empty when nothing is relevant.
+
+    ``reasons`` says what was decided and why, for people.
+    """
+
+    text: str
+    tokens: int
+    hits: tuple[Hit, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What one sync did. Counts are files unless named otherwise; ``seconds`` is wall time."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    reused: int = 0
+    pending: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors. ``fingerprint`` names model, revision, pooling and window."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever vectors of the same text would change."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Length of every vector."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), dim), float32, rows of unit length; an empty list gives (0, dim)."""
+        ...
+
+    def embed_query(self, text: str) -> Vector:
+        """Shape (dim,), float32, unit length."""
+        ...
