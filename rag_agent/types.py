@@ -112,11 +112,17 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that was seen and not indexed, with a reason from ``sync.walk`` and a detail."""
+    """A file that was seen and not indexed, with a reason from ``sync.walk`` and a detail.
+
+    Where its content was the reason, ``size`` (bytes) and ``mtime_ns`` say for which state of the
+    file that was decided, so that an unchanged file is not read again; -1 otherwise.
+    """
 
     path: str
     reason: str
     detail: str = ""
+    size: int = -1
+    mtime_ns: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,7 @@ class Hit:
     evidence: Evidence = Evidence(None, 0.0, 0.0)
     converted: bool = False
     stale: bool = False
+    document: StoredDocument | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +221,58 @@ class SyncReport:
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a process that holds the write lock is doing. ``started`` is Unix time in seconds."""
+
+    pid: int
+    started: float
+    stage: str
+    done: int = 0
+    total: int | None = None
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What there is to know about an index, read from its data and not from flags.
+
+    ``vectors`` and ``pending`` count chunks with and without a vector of the current model;
+    ``model_problem`` is empty when the model can be loaded; ``bytes`` is the size on disk;
+    times are ISO 8601 or empty; ``skipped_by_reason`` counts ``skipped``.
+    """
+
+    version: str
+    store: str
+    scope: Scope
+    documents: int
+    chunks: int
+    vectors: int
+    pending: int
+    bytes: int
+    model: str
+    model_problem: str
+    vector_engine: str
+    tracked_paths: tuple[str, ...]
+    settings: Mapping[str, object]
+    languages: Mapping[str, int]
+    last_sync: str
+    running: tuple[Activity, ...]
+    skipped_by_reason: Mapping[str, int]
+    skipped: tuple[Skipped, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of ``doctor``: what was checked, whether it is well, and what to do if not."""
+
+    name: str
+    ok: bool
+    detail: str
+    advice: str = ""
 
 
 class Embedder(Protocol):
