@@ -11,26 +11,33 @@ from functools import lru_cache
 import Stemmer  # PyStemmer: the Snowball project's own C implementation
 
 # Chinese, Japanese, Korean: scripts without spaces between words (Unicode blocks Hiragana to
-# Katakana, CJK extension A, unified ideographs, compatibility ideographs, Hangul syllables).
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+# Katakana, CJK extension A, unified ideographs, compatibility ideographs, Hangul syllables, the
+# rarer ideographs of planes 2 and 3).
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U000323af"
 _RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+")
+_CJK_RUN = re.compile(rf"[{_CJK}]+")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")  # for names with letters beyond A-Z
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_LONGEST = 64  # characters; longer "words" are hashes and base64, which nobody asks for
+_WIDE = re.compile("[\u2e80-\U0010ffff]")
+_CONTRACTION = re.compile(r"(?<=[a-z])['\u2019](?:d|ll|m|re|s|t|ve)\b", re.IGNORECASE)
+# Characters. A longer run is a word only if its parts look like words: names of tests are
+# sentences, but the parts of hashes and base64 are one or two characters long.
+_LONGEST = 64
+_SHORTEST_MEAN_PART = 3
 
 # Words that carry no meaning in a question. Written for this project: English function words and
 # the verbs with which people address a tool.
 STOP_WORDS = frozenset(
     """
     a about above after again all also am an and any are aren as at be because been before being
-    below between both but by can cannot could couldn d did didn do does doesn doing don down during
+    below between both but by can cannot could couldn did didn do does doesn doing don down during
     each else ever every few for from further get gets give given go goes had has hasn have haven
-    having he her here hers him his how i if in into is isn it its itself just let like ll m make
+    having he her here hers him his how i if in into is isn it its itself just let like make
     makes may me might more most much must my need needs no nor not now of off on once one only or
-    other our ours out over own please re s same shall she should shouldn show so some such t than
+    other our ours out over own please same shall she should shouldn show so some such than
     that the their theirs them then there these they this those through to too under until up us use
-    used uses using ve very want was wasn we were weren what when where whether which while who whom
+    used uses using very want was wasn we were weren what when where whether which while who whom
     whose why will with within without won would wouldn you your yours
     """.split()
 )
@@ -57,7 +64,8 @@ def words(text: str) -> list[str]:
 def query_words(question: str) -> dict[str, int]:
     """Stems that carry meaning, with how often the question has them; stop words only if alone."""
     counts: dict[str, int] = {}
-    for run in _RUN.findall(_fold(question)):
+    # Without the tails of "isn't" and "they're": as words they would be noise, or Python's re.
+    for run in _RUN.findall(_CONTRACTION.sub("", _fold(question))):
         if run.lower() not in STOP_WORDS:
             for stem in _stems(run):
                 counts[stem] = counts.get(stem, 0) + 1
@@ -68,12 +76,16 @@ def query_words(question: str) -> dict[str, int]:
 
 
 def estimate_tokens(text: str) -> int:
-    """Model tokens of a text, an estimate on the high side.
+    """Model tokens of a text, an estimate on the high side; never less for a longer text.
 
-    Code and English average about 3.5 characters a token with current tokenizers; CJK about one.
+    A token holds 3.3 characters of code with the WordPiece vocabulary of MiniLM and more with those
+    of language models (three are counted); of other alphabets about two, of CJK and emoji one.
     """
-    wide = sum(1 for character in text if character >= "\u2e80")
-    return wide + -(-(len(text) - wide) * 2 // 7)
+    if text.isascii():
+        return -(-len(text) // 3)
+    wide = len(_WIDE.findall(text))
+    ascii_only = len(text.encode("ascii", "ignore"))
+    return wide + -(-(len(text) - wide - ascii_only) // 2) + -(-ascii_only // 3)
 
 
 def _fold(text: str) -> str:
@@ -87,11 +99,13 @@ def _fold(text: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def _stems(run: str) -> tuple[str, ...]:
-    if run[0] >= "\u3040" and re.fullmatch(f"[{_CJK}]+", run):
+    if run[0] >= "\u3040" and _CJK_RUN.match(run):
         return tuple(_bigrams(run))
-    if len(run) > _LONGEST:
-        return ()
     parts = split_identifier(run)
+    if len(run) > _LONGEST:
+        if len(run) < _SHORTEST_MEAN_PART * len(parts):
+            return ()
+        return tuple(_stem(part) for part in parts if len(part) <= _LONGEST)
     if len(parts) == 1:
         return (_stem(parts[0]),)
     joined = run.replace("_", "").lower()
@@ -112,4 +126,5 @@ def _stemmer() -> Stemmer.Stemmer:
 
 
 def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
+    # Porter leaves nothing of a lone "s"; a word index cannot hold an empty word.
+    return str(_stemmer().stemWord(word)) or word
