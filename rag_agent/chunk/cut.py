@@ -1,0 +1,150 @@
+"""From an outline to chunks and passages: the one place where sizes are decided.
+
+Every way of cutting ends here, so the invariants (order kept, no line lost, sizes bounded, each
+line of a chunk in exactly one passage) hold for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from rag_agent.chunk.outline import WALL, Outline, Shape
+from rag_agent.types import Chunk, Definition, Document, Passage
+
+# RANKING.md, 11: what the word index holds. Lines do not matter, only characters.
+_PASSAGE = Shape(lines=10_000, characters=750, most_lines=10_000, most_characters=1_100)
+
+# What it costs a piece to run on after the part that it began in has ended: the rest of a large
+# section stays alone unless it is small.
+_LEAVING = 0.35
+# A piece that reaches the end leaves no remainder behind, so it may be larger than preferred.
+_END = -0.3
+
+_SENTENCE_ENDS = (". ", "! ", "? ", "。", "; ", ", ", " ")  # the first that occurs is used
+
+
+def assemble(document: Document, lines: Sequence[str], outline: Outline) -> list[Chunk]:
+    """The chunks of a document whose text is ``lines`` joined by newlines."""
+    sizes = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    definitions = _Definitions(outline.definitions)
+    chunks: list[Chunk] = []
+    for start, end in _spans(lines, sizes, outline.costs, 0, len(lines), outline.shape):
+        if end == start + 1 and len(lines[start]) > outline.shape.most_characters:
+            chunks += _long_line(document, lines[start], start, outline, definitions)
+            continue
+        chunks.append(
+            Chunk(
+                path=document.path,
+                start=start + 1,
+                end=end,
+                text="\n".join(lines[start:end]),
+                heading=outline.heading(start),
+                definitions=definitions.until(end),
+                passages=tuple(_passages(lines, sizes, outline.costs, start, end)),
+            )
+        )
+    return chunks
+
+
+def _spans(
+    lines: Sequence[str],
+    sizes: Sequence[int],
+    costs: Sequence[float],
+    start: int,
+    last: int,
+    shape: Shape,
+) -> Iterator[tuple[int, int]]:
+    """Ranges of lines, from 0 and half open, without the blank lines at their edges."""
+    while True:
+        while start < last and not lines[start].strip():
+            start += 1
+        if start == last:
+            return
+        cut = end = _best_end(sizes, costs, start, last, shape)
+        while not lines[end - 1].strip():
+            end -= 1
+        yield start, end
+        start = cut
+
+
+def _best_end(
+    sizes: Sequence[int], costs: Sequence[float], start: int, last: int, shape: Shape
+) -> int:
+    """The end after ``start`` with the most room used for the least cost."""
+    base, opening, leaving = sizes[start], costs[start], 0.0
+    best, best_score = start + 1, float("-inf")
+    for end in range(start + 1, min(last, start + shape.most_lines) + 1):
+        characters = sizes[end] - base - 1
+        if characters > shape.most_characters and end > start + 1:
+            break
+        cost = costs[end] if end < last else _END
+        if cost == WALL:
+            return end
+        fill = max((end - start) / shape.lines, characters / shape.characters)
+        # Beyond the preferred size every line counts against the piece.
+        score = (fill if fill <= 1 else 2 - fill) - cost - leaving
+        if score >= best_score:
+            best, best_score = end, score
+        if cost < opening:
+            leaving = _LEAVING
+    return best
+
+
+def _passages(
+    lines: Sequence[str], sizes: Sequence[int], costs: Sequence[float], start: int, end: int
+) -> Iterator[Passage]:
+    for first, last in _spans(lines, sizes, costs, start, end, _PASSAGE):
+        yield Passage(first + 1, last, "\n".join(lines[first:last]))
+
+
+def _long_line(
+    document: Document, line: str, index: int, outline: Outline, definitions: _Definitions
+) -> Iterator[Chunk]:
+    """Pieces of one line; each is a chunk and a passage of its own with that line's number."""
+    for piece in _pieces(line, outline.shape.characters):
+        yield Chunk(
+            path=document.path,
+            start=index + 1,
+            end=index + 1,
+            text=piece,
+            heading=outline.heading(index),
+            definitions=definitions.until(index + 1),
+            passages=(Passage(index + 1, index + 1, piece),),
+        )
+
+
+def _pieces(line: str, limit: int) -> Iterator[str]:
+    """Parts of at most ``limit`` characters, cut after a sentence or word where there is one."""
+    start = 0
+    while start < len(line):
+        end = start + limit
+        if end < len(line):
+            end = _sentence_end(line, start + limit // 2, end)
+        piece = line[start:end]
+        if piece.strip():
+            yield piece
+        start = end
+
+
+def _sentence_end(line: str, earliest: int, latest: int) -> int:
+    for mark in _SENTENCE_ENDS:
+        position = line.rfind(mark, earliest, latest)
+        if position >= 0:
+            return position + len(mark)
+    return latest
+
+
+class _Definitions:
+    """Hands out sorted definitions to the chunks in which they begin."""
+
+    def __init__(self, definitions: Sequence[Definition]) -> None:
+        self._definitions = definitions
+        self._next = 0
+
+    def until(self, line: int) -> tuple[Definition, ...]:
+        """Those not yet handed out that begin at or before ``line`` (from 1)."""
+        first = self._next
+        while self._next < len(self._definitions) and (self._definitions[self._next].start <= line):
+            self._next += 1
+        return tuple(self._definitions[first : self._next])

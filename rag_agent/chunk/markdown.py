@@ -1,0 +1,118 @@
+"""Prose: cut at headings, then paragraphs, then sentences; code blocks stay whole if they fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rag_agent.chunk.headings import FINDERS, Heading
+from rag_agent.chunk.outline import NEVER, PROSE, Outline
+from rag_agent.types import Document
+
+_LEVEL = 0.05  # a level down: 0 before a first-level heading, 0.25 before a sixth-level one
+_PARAGRAPH = 0.45
+_ITEM = 0.6
+_SENTENCE = 0.85
+_LINE = 1.0
+_CODE = 1.2
+_CODE_AFTER_BLANK = 1.05
+_BELOW_HEADING = 2.0
+
+_FENCE = re.compile(r"[ >]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})([^\n]*)$")
+_ITEM_START = re.compile(r"\s*(?:[-*+•]|\d{1,9}[.)])\s")
+_SENTENCE_END = re.compile("[.!?:\u3002\uff01\uff1f][\"')\\]]*\\s*$")  # and their wide forms
+_FRONT_MATTER = {"---": ("---", "..."), "+++": ("+++",)}
+
+
+def outline(document: Document, lines: Sequence[str]) -> Outline:
+    """Headings are found by the document's language; conversions are Markdown."""
+    language = "markdown" if document.converted else document.language
+    literal = _literal_lines(lines)
+    headings = list(FINDERS.get(language, FINDERS["text"])(lines, literal))
+    costs = paragraph_costs(lines, literal)
+    for heading in headings:
+        for line in range(heading.start + 1, min(heading.end + 1, len(lines))):
+            costs[line] = _BELOW_HEADING
+        _keep_with_next(costs, lines, heading.end)
+    for heading in headings:
+        costs[heading.start] = min(heading.level - 1, 5) * _LEVEL
+    return Outline(costs=costs, shape=PROSE, sections=_sections(headings, lines))
+
+
+def paragraph_costs(lines: Sequence[str], literal: Sequence[bool]) -> list[float]:
+    """Cheap where paragraphs begin; inside them cheaper after the end of a sentence."""
+    costs: list[float] = []
+    previous = ""
+    for index, line in enumerate(lines):
+        inside = literal[index] and index > 0 and literal[index - 1]
+        if not line.strip():
+            costs.append(NEVER)
+        elif inside:
+            costs.append(_CODE if previous.strip() else _CODE_AFTER_BLANK)
+        elif literal[index]:
+            costs.append(_ITEM)  # a code block stays with the paragraph that introduces it
+        elif not previous.strip():
+            costs.append(_PARAGRAPH if not line.startswith((" ", "\t")) else _ITEM)
+        elif _ITEM_START.match(line):
+            costs.append(_ITEM)
+        else:
+            costs.append(_SENTENCE if _SENTENCE_END.search(previous) else _LINE)
+        previous = line
+    return costs
+
+
+def _keep_with_next(costs: list[float], lines: Sequence[str], line: int) -> None:
+    """A heading is never cut off from the first text below it, past the blank lines between."""
+    while line < len(lines) and not lines[line].strip():
+        line += 1
+    if line < len(lines):
+        costs[line] = _BELOW_HEADING
+
+
+def _literal_lines(lines: Sequence[str]) -> list[bool]:
+    """Which lines lie in front matter or in a fenced block, fences included."""
+    literal = [False] * len(lines)
+    start = _front_matter_end(lines)
+    literal[:start] = [True] * start
+    fence = ""
+    for index in range(start, len(lines)):
+        found = _FENCE.match(lines[index])
+        if fence:
+            literal[index] = True
+            if found and found[1].startswith(fence) and not found[2].strip():
+                fence = ""
+        elif found and "`" not in found[2]:
+            literal[index] = True
+            fence = found[1]
+    return literal
+
+
+def _front_matter_end(lines: Sequence[str]) -> int:
+    """The number of lines of YAML or TOML front matter, 0 if there is none."""
+    closings = _FRONT_MATTER.get(lines[0].rstrip()) if lines else None
+    if closings:
+        for index in range(1, len(lines)):
+            if lines[index].rstrip() in closings:
+                return index + 1
+    return 0
+
+
+def _sections(headings: Sequence[Heading], lines: Sequence[str]) -> list[tuple[int, str]]:
+    """(line, ``Guide > Install``) for each heading.
+
+    A heading without text of its own takes the path of the deeper one that follows, because that
+    is what a chunk that begins there is about.
+    """
+    paths: list[str] = []
+    open_headings: list[Heading] = []
+    for heading in headings:
+        while open_headings and open_headings[-1].level >= heading.level:
+            open_headings.pop()
+        open_headings.append(heading)
+        paths.append(" > ".join(parent.title for parent in open_headings if parent.title))
+    for index in range(len(headings) - 2, -1, -1):
+        heading, following = headings[index], headings[index + 1]
+        body = lines[heading.end : following.start]
+        if following.level > heading.level and not any(line.strip() for line in body):
+            paths[index] = paths[index + 1]
+    return [(heading.start, path) for heading, path in zip(headings, paths, strict=True)]
