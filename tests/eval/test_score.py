@@ -1,0 +1,121 @@
+"""Two repositories of unequal size, so that micro and macro differ; values computed by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag_agent.eval import (
+    Qrel,
+    Result,
+    Topic,
+    compare_runs,
+    comparison_table,
+    score_run,
+    score_table,
+)
+
+
+def topic(number: int, repo: str, *relevant: Qrel, kind: str = "semantic") -> Topic:
+    return Topic(f"t{number}", "q", relevant, "semble", repo, "go", kind, "dev")
+
+
+def files(*paths: str) -> list[Result]:
+    return [Result(path, 1, 50, 0.0) for path in paths]
+
+
+TOPICS = [
+    topic(1, "chi", Qrel("a.go"), Qrel("b.go", primary=False)),
+    topic(2, "chi", Qrel("c.go", 60, 70), kind="symbol"),
+    topic(3, "click", Qrel("d.py", 40, 45)),
+    Topic("t4", "a question without labels"),
+]
+RUN = {
+    "t1": files("x.go", "b.go", "b.go", "a.go"),
+    "t2": files("c.go", "y.go"),
+    "t3": files("z.py", "d.py"),
+}
+
+
+def total(measure: str, mean: str) -> float:
+    return float(score_run(TOPICS, RUN)["total"][measure][mean])
+
+
+# t1: files x, b, a -> (0.630930 + 0.5) / 1.630930 = 0.693426; t2: 1; t3: 0.630930.
+# The values of the shared scorer for the same run: micro 0.7748, macro 0.7388.
+def test_topics_are_averaged_over_all_and_over_repositories() -> None:
+    assert total("ndcg10", "micro") == pytest.approx(0.774785, abs=1e-6)
+    assert total("ndcg10", "macro") == pytest.approx((0.846713 + 0.630930) / 2, abs=1e-6)
+
+
+def test_a_secondary_file_takes_no_rank_from_the_primary_one() -> None:
+    # t1: x, a -> 0.630930; t2: 1; t3: 0.630930.
+    assert total("ndcg10_primary", "micro") == pytest.approx(0.753953, abs=1e-6)
+
+
+def test_chunks_are_not_gathered_by_file_in_the_chunk_protocol() -> None:
+    # t1: b at 2, a at 4 -> (0.630930 + 0.430677) / 1.630930 = 0.650921; t2: lines missed -> 0.
+    assert total("ndcg10_chunk", "micro") == pytest.approx((0.650921 + 0.630930) / 3, abs=1e-6)
+
+
+def test_recall_reciprocal_rank_and_first_hit() -> None:
+    assert total("recall10", "micro") == 1.0
+    assert total("mrr10", "micro") == pytest.approx((0.5 + 1 + 0.5) / 3)
+    assert total("hit1", "micro") == pytest.approx(1 / 3)
+
+
+def test_lines_count_only_for_topics_that_have_lines() -> None:
+    scored = score_run(TOPICS, RUN)["total"]["line_hit10"]
+    assert (scored["n"], scored["micro"]) == (2, 0.5)
+
+
+def test_topics_without_labels_do_not_count_and_missing_ones_score_0() -> None:
+    scored = score_run(TOPICS, {"t2": RUN["t2"]})
+    assert (scored["n"], scored["missing"], scored["repositories"]) == (3, 2, 2)
+    assert scored["total"]["ndcg10"]["micro"] == pytest.approx(1 / 3)
+
+
+def test_scores_are_given_by_kind() -> None:
+    by = score_run(TOPICS, RUN, by="kind")["by"]
+    assert by["symbol"]["ndcg10"] == {"micro": 1.0, "macro": 1.0, "n": 1}
+    assert by["semantic"]["ndcg10"]["n"] == 2
+
+
+def test_the_table_shows_totals_and_groups() -> None:
+    lines = score_table(score_run(TOPICS, RUN, by="repo")).splitlines()
+    assert lines[0] == "3 topics, 2 repositories, 0 missing in the run"
+    assert lines[2].split() == ["ndcg10", "0.7748", "0.7388", "3"]
+    assert lines[-1].split()[:3] == ["click", "1", "0.6309"]
+
+
+MANY = [topic(number, f"r{number % 4}", Qrel("a")) for number in range(40)]
+RIGHT = {t.id: files("a") for t in MANY}
+LATE = {t.id: files("x", "a") for t in MANY}
+
+
+def test_a_run_compared_with_itself_does_not_differ() -> None:
+    row = compare_runs(MANY, LATE, LATE)["ndcg10"]
+    assert (row["difference"], row["low"], row["high"], row["n"]) == (0.0, 0.0, 0.0, 40)
+
+
+def test_a_better_run_is_better_by_more_than_chance() -> None:
+    row = compare_runs(MANY, RIGHT, LATE)["ndcg10"]
+    assert row["difference"] == pytest.approx(1 - 0.630930, abs=1e-6)
+    assert row["low"] > 0
+    assert "*" in comparison_table({"ndcg10": row})
+
+
+def test_a_coin_toss_is_not_better_by_more_than_chance() -> None:
+    mixed = {t.id: (RIGHT if int(t.id[1:]) % 2 else LATE)[t.id] for t in MANY}
+    other = {t.id: (LATE if int(t.id[1:]) % 2 else RIGHT)[t.id] for t in MANY}
+    row = compare_runs(MANY, mixed, other)["ndcg10"]
+    assert row["low"] < 0 < row["high"]
+    assert "*" not in comparison_table({"ndcg10": row})
+
+
+def test_repositories_are_drawn_whole_when_asked() -> None:
+    assert compare_runs(MANY, RIGHT, LATE, over="repositories")["ndcg10"]["n"] == 4
+
+
+def test_a_comparison_is_reproducible() -> None:
+    mixed = {t.id: (RIGHT if int(t.id[1:]) % 3 else LATE)[t.id] for t in MANY}
+    assert compare_runs(MANY, mixed, LATE) == compare_runs(MANY, mixed, LATE)
