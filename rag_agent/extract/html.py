@@ -1,0 +1,87 @@
+"""HTML → Markdown, so that only one chunker knows headings; also what DOCX goes through."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from rag_agent.extract.encoding import decode
+from rag_agent.extract.languages import language_of
+from rag_agent.extract.markdown import title_and_links
+from rag_agent.extract.registry import extractor
+from rag_agent.types import Document
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+
+# Not content: code, drawings, the way around the site.
+_DROPPED = ["script", "style", "template", "noscript", "svg", "iframe", "object", "nav"]
+_BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*\n\s*")
+_TRAILING = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
+
+
+@extractor("html", isolated=True)
+def read(data: bytes, path: str) -> Document:
+    """The page as Markdown, without scripts, styles and navigation."""
+    source, warnings = decode(data)
+    soup = _soup(source)
+    title = soup.title.get_text() if soup.title else ""
+    if soup.title:
+        soup.title.decompose()
+    text, lost = _markdown(soup)
+    heading, links = title_and_links(text)
+    language = language_of(path)
+    return Document(
+        path=path,
+        kind="prose",
+        text=text,
+        language=language.name if language else "html",
+        title=title.strip() or heading,
+        links=links,
+        converted=True,
+        warnings=warnings + lost,
+    )
+
+
+def to_markdown(source: str) -> tuple[str, tuple[str, ...]]:
+    """Markdown of an HTML fragment, and warnings. Words are not escaped: ``snake_case`` stays."""
+    return _markdown(_soup(source))
+
+
+def _soup(source: str) -> BeautifulSoup:
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(source, "html.parser")
+    for element in soup.find_all(_DROPPED):
+        element.decompose()
+    return soup
+
+
+def _markdown(soup: BeautifulSoup) -> tuple[str, tuple[str, ...]]:
+    from markdownify import MarkdownConverter
+
+    converter = MarkdownConverter(
+        heading_style="ATX",
+        bullets="-",
+        strip=["img"],
+        escape_asterisks=False,
+        escape_underscores=False,
+        code_language_callback=_code_language,
+    )
+    warnings: tuple[str, ...] = ()
+    try:
+        text = converter.convert_soup(soup)
+    except RecursionError:
+        text = soup.get_text("\n")
+        warnings = ("nested too deeply for headings and tables: only the words were kept",)
+    return _BLANK_LINES.sub("\n\n", _TRAILING.sub("", text)).strip("\n") + "\n", warnings
+
+
+def _code_language(element: Any) -> str:
+    """The name after ``language-`` or ``highlight-`` on a code block or what is around it."""
+    for tag in (element.find("code"), element, *list(element.parents)[:2]):
+        for name in (tag.get("class") or []) if tag is not None else []:
+            prefix, dash, language = name.partition("-")
+            if dash and prefix in ("language", "lang", "highlight"):
+                return str(language)
+    return ""

@@ -1,0 +1,86 @@
+"""Which function reads which language, and the one place where a parser may raise anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rag_agent.errors import ExtractError, MissingDependency, TooLarge
+from rag_agent.types import Document
+
+Extractor = Callable[[bytes, str], Document]
+"""(bytes of a file, its POSIX path) → Document; may raise anything."""
+
+_LONGEST_DETAIL = 200  # characters; some parsers quote the file in their message
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """How a language is read: by which function, and whether in a process of its own."""
+
+    read: Extractor
+    isolated: bool
+
+
+EXTRACTORS: dict[str, Registration] = {}
+"""``Language.name`` → how it is read. A language without a row is read as text."""
+
+
+def extractor(language: str, *, isolated: bool = False) -> Callable[[Extractor], Extractor]:
+    """Register a function as the reader of a language named in ``languages.py``.
+
+    ``isolated`` is for parsers that a hostile file can crash, hang or blow up: they run in a
+    worker process with a time limit and a memory limit.
+    """
+
+    def register(read: Extractor) -> Extractor:
+        EXTRACTORS[language] = Registration(read, isolated)
+        return read
+
+    return register
+
+
+def guarded(read: Extractor, data: bytes, path: str) -> Document:
+    """Run one extractor; whatever its parser raises becomes an ExtractError.
+
+    The text that comes out can be stored: it holds no lone surrogates and no NUL.
+    """
+    try:
+        return _storable(read(data, path))
+    except ExtractError:
+        raise
+    except ImportError as error:
+        package = (error.name or "a library").partition(".")[0]
+        fix = f"{error}; install it beside rag_agent: pip install {package}"
+        raise MissingDependency(path, "library missing", fix) from error
+    except RecursionError as error:
+        raise ExtractError(path, "nested too deeply") from error
+    except MemoryError as error:
+        raise TooLarge(path, "needs too much memory") from error
+    except Exception as error:  # parsers raise anything, and one bad file must not end a sync
+        raise ExtractError(path, "cannot be parsed", _detail(error)) from error
+
+
+def _detail(error: Exception) -> str:
+    message = " ".join(str(error).split())
+    name = type(error).__name__
+    return f"{name}: {message}"[:_LONGEST_DETAIL] if message else name
+
+
+def _storable(document: Document) -> Document:
+    return replace(
+        document,
+        text=_clean(document.text),
+        title=" ".join(_clean(document.title).split()),
+        tags=tuple(_clean(tag) for tag in document.tags),
+        metadata={_clean(key): _clean(value) for key, value in document.metadata.items()},
+        links=tuple(replace(link, target=_clean(link.target)) for link in document.links),
+    )
+
+
+def _clean(text: str) -> str:
+    if _SURROGATE.search(text):  # pairs become the character they stand for, the rest U+FFFD
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "\ufffd")

@@ -1,0 +1,158 @@
+"""Runs extractors in a worker process, with limits, so that no file can take this one down."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import threading
+from functools import cache
+
+from rag_agent.errors import ExtractError
+from rag_agent.extract.frames import (
+    Request,
+    pack_request,
+    read_frame,
+    unpack_answer,
+    write_frame,
+)
+from rag_agent.extract.registry import Extractor
+from rag_agent.types import Document
+
+SECONDS = 60.0
+"""Time for one file. A 1,000-page PDF takes about ten."""
+MEMORY = 2 * 1024**3
+"""Bytes of address space for the worker, where the operating system can limit it."""
+
+# Not ``-m``: that would put the working directory, which may be a stranger's project, first among
+# the folders that modules come from. The path of this process is handed over instead.
+_START = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
+    "from rag_agent.extract.worker import main; main(int(sys.argv[2]))"
+)
+
+
+class _Died(Exception):
+    """The worker ended without an answer."""
+
+
+class Sandbox:
+    """One worker process, started when first needed and again after it died. Thread-safe."""
+
+    def __init__(self, memory: int = MEMORY) -> None:
+        self._memory = memory
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def call(self, read: Extractor, data: bytes, path: str, seconds: float = SECONDS) -> Document:
+        """What ``read(data, path)`` returns in the worker; ``read`` is a module's function.
+
+        Raises:
+            ExtractError: what ``read`` raised, a crash of the worker, or no answer in time.
+        """
+        with self._lock:
+            if self._process is not None:
+                try:
+                    return self._ask(self._process, read, data, path, seconds)
+                except _Died:
+                    # It has read other files before, or ended while idle: this one may be
+                    # innocent, and gets a fresh worker.
+                    self._end()
+            self._process = self._start()
+            try:
+                return self._ask(self._process, read, data, path, seconds)
+            except _Died as death:
+                raise ExtractError(path, "parser crashed", str(death)) from death
+
+    def close(self) -> None:
+        """End the worker. The next call starts another."""
+        with self._lock:
+            self._end()
+
+    def kill(self) -> None:
+        """End the worker at once, also while another thread waits for it."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        folders = json.dumps([folder for folder in sys.path if folder])
+        return subprocess.Popen(
+            [sys.executable, "-I", "-W", "ignore", "-c", _START, folders, str(self._memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+
+    def _ask(
+        self,
+        process: subprocess.Popen[bytes],
+        read: Extractor,
+        data: bytes,
+        path: str,
+        seconds: float,
+    ) -> Document:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        expired = threading.Event()
+
+        def expire() -> None:
+            expired.set()
+            process.kill()
+
+        request = Request(read.__module__, read.__name__, path, seconds)
+        timer = threading.Timer(seconds, expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            write_frame(process.stdin, pack_request(request))
+            write_frame(process.stdin, data)
+            answer, last = unpack_answer(read_frame(process.stdout))
+        except (OSError, EOFError) as error:
+            self._end()
+            if expired.is_set():
+                raise ExtractError(path, "took too long", f"over {seconds:g} s") from error
+            raise _Died(_cause(process.returncode)) from error
+        except BaseException:  # Ctrl-C in the middle of an answer: the pipe is of no use any more
+            self._end()
+            raise
+        finally:
+            timer.cancel()
+        if last or expired.is_set():
+            self._end()
+        if isinstance(answer, ExtractError):
+            raise answer
+        return answer
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):  # what was buffered for a dead process
+                if pipe is not None:
+                    pipe.close()
+        try:
+            process.wait(timeout=0.5)  # idle or dead already, it ends at once
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _cause(returncode: int) -> str:
+    if returncode >= 0:
+        return f"exit code {returncode}"
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-returncode).name
+    return f"signal {-returncode}"
+
+
+@cache
+def shared() -> Sandbox:
+    """The sandbox of this process; its worker ends with it."""
+    sandbox = Sandbox()
+    atexit.register(sandbox.kill)
+    return sandbox
