@@ -1,0 +1,169 @@
+"""Vectors of chunks: kept by model, found by cosine."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rag_agent.errors import ModelMismatch
+from rag_agent.store import matrix, roots
+from rag_agent.store.connection import Database
+from rag_agent.store.filters import Filter
+from rag_agent.store.records import Pending
+from rag_agent.store.roots import bump_generation
+
+if TYPE_CHECKING:
+    from rag_agent.types import Matrix, Vector
+
+logger = logging.getLogger(__name__)
+
+
+def find_model(database: Database, fingerprint: str) -> int | None:
+    """The model's id, None when no vector of it was ever wanted here."""
+    found: int | None = database.value(
+        "SELECT id FROM models WHERE fingerprint = ?", (fingerprint,)
+    )
+    return found
+
+
+def model(database: Database, fingerprint: str, dim: int) -> int:
+    """The model's id, made when missing.
+
+    Raises:
+        ModelMismatch: the fingerprint is known with another dimension.
+    """
+    found = find_model(database, fingerprint)
+    if found is None:
+        with database.transaction():
+            database.rows(
+                "INSERT OR IGNORE INTO models (fingerprint, dim) VALUES (?, ?)", (fingerprint, dim)
+            )
+        found = find_model(database, fingerprint)
+    assert found is not None
+    _check_dim(database, found, dim)
+    return found
+
+
+def pending(database: Database, model_id: int, limit: int, after: int = 0) -> list[Pending]:
+    """Chunks with an id above ``after`` that lack a vector of the model, by id."""
+    rows = database.rows(
+        "SELECT c.id, d.path, d.title, c.heading, c.text "
+        "FROM chunks AS c JOIN documents AS d ON d.id = c.document_id "
+        "WHERE c.id > ? AND NOT EXISTS ("
+        "    SELECT 1 FROM vectors AS v WHERE v.chunk_id = c.id AND v.model_id = ?"
+        ") ORDER BY c.id LIMIT ?",
+        (after, model_id, max(limit, 0)),
+    )
+    return [Pending(*row) for row in rows]
+
+
+def count_pending(database: Database, model_id: int) -> int:
+    """How many chunks lack a vector of the model."""
+    return int(
+        database.value(
+            "SELECT (SELECT coalesce(sum(chunks), 0) FROM documents) "
+            "     - (SELECT count(*) FROM vectors WHERE model_id = ?)",
+            (model_id,),
+        )
+    )
+
+
+def put_vectors(
+    database: Database, model_id: int, chunk_ids: Sequence[int], vectors: Matrix
+) -> None:
+    """Keep one row of ``vectors`` for each chunk; chunks that vanished meanwhile are ignored.
+
+    A row that is not finite becomes zeros, which nothing is near to: asking the model again would
+    give the same.
+
+    Raises:
+        ModelMismatch: the rows do not have the model's dimension.
+    """
+    import numpy as np
+
+    if len(chunk_ids) == 0:
+        return
+    _check_dim(database, model_id, vectors.shape[1])
+    kept = np.array(vectors, dtype="<f4")
+    broken = ~np.isfinite(kept).all(axis=1)
+    if broken.any():
+        logger.warning("%d vectors are not finite and count as absent", int(broken.sum()))
+        kept[broken] = 0.0
+    with database.transaction():
+        database.many(
+            "INSERT INTO vectors (chunk_id, model_id, embedding) "
+            "SELECT id, ?, ? FROM chunks WHERE id = ? "
+            "ON CONFLICT (chunk_id, model_id) DO UPDATE SET embedding = excluded.embedding",
+            [
+                (model_id, row.tobytes(), int(chunk_id))
+                for chunk_id, row in zip(chunk_ids, kept, strict=True)
+            ],
+        )
+        bump_generation(database)
+
+
+def nearest(
+    database: Database, model_id: int, vector: Vector, k: int, where: Filter | None = None
+) -> list[tuple[int, float]]:
+    """(chunk id, raw cosine), highest first; exact, and narrowed by ``where`` before ranking.
+
+    Raises:
+        ModelMismatch: the vector does not have the model's dimension.
+    """
+    import numpy as np
+
+    _check_dim(database, model_id, len(vector))
+    if k < 1 or not np.isfinite(vector).all():
+        return []
+    if where is None:
+        found = matrix.nearest(database, model_id, vector, k)
+        if found is not None:
+            return found
+    database.load_vectors()
+    condition, bindings = roots.condition(database, where)
+    narrowed = (
+        "AND v.chunk_id IN (SELECT c.id FROM documents AS d "
+        f"JOIN chunks AS c ON c.document_id = d.id WHERE TRUE{condition}) "
+        if where
+        else ""
+    )
+    rows = database.rows(
+        "SELECT v.chunk_id, vec_distance_cosine(v.embedding, ?) AS distance FROM vectors AS v "
+        f"WHERE v.model_id = ? {narrowed}ORDER BY distance NULLS LAST, v.chunk_id LIMIT ?",
+        (_blob(vector), model_id, *bindings, k),
+    )
+    return _cosines(rows)
+
+
+def cosines(
+    database: Database, model_id: int, vector: Vector, chunk_ids: Sequence[int]
+) -> dict[int, float]:
+    """Raw cosine of each of the chunks that has a vector."""
+    _check_dim(database, model_id, len(vector))
+    database.load_vectors()
+    rows = database.rows(
+        "SELECT v.chunk_id, vec_distance_cosine(v.embedding, ?) FROM json_each(?) AS w "
+        "CROSS JOIN vectors AS v ON v.chunk_id = w.value AND v.model_id = ?",
+        (_blob(vector), json.dumps([int(chunk_id) for chunk_id in chunk_ids]), model_id),
+    )
+    return dict(_cosines(rows))
+
+
+def _cosines(rows: Sequence[tuple[int, float | None]]) -> list[tuple[int, float]]:
+    # The distance to a vector of length 0 is NULL: no similarity rather than a high one.
+    return [(chunk_id, 1.0 - distance) for chunk_id, distance in rows if distance is not None]
+
+
+def _blob(vector: Vector) -> bytes:
+    return vector.astype("<f4").tobytes()
+
+
+def _check_dim(database: Database, model_id: int, dim: int) -> None:
+    row = database.rows("SELECT fingerprint, dim FROM models WHERE id = ?", (model_id,))
+    if row and row[0][1] != dim:
+        raise ModelMismatch(
+            f"{database.path}: vectors of {row[0][0]} have {row[0][1]} dimensions, not {dim}; "
+            "run `rag-agent rebuild --force` to embed with the present model"
+        )

@@ -1,0 +1,160 @@
+"""Questions to the word index: passages and paths that hold any of some words, by BM25."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from rag_agent.store import roots
+from rag_agent.store.connection import Database
+from rag_agent.store.filters import Filter
+from rag_agent.store.records import PassageMatch, passage_text
+
+# Weights of the columns text, stem, folders, names (RANKING.md, point 11).
+PASSAGE_WEIGHTS = (1.0, 2.0, 1.0, 2.0)
+PATH_WEIGHTS = (2.0, 1.0)  # name, folders
+
+_PASSAGE_JOIN = (
+    # CROSS JOIN keeps the order: the other way round FTS5 would be asked once a passage.
+    "passages_fts AS f CROSS JOIN passages AS p ON p.id = f.rowid "
+    "CROSS JOIN chunks AS c ON c.id = p.chunk_id "
+    "CROSS JOIN documents AS d ON d.id = c.document_id"
+)
+
+
+def match(
+    database: Database,
+    words: Sequence[str],
+    k: int,
+    where: Filter | None = None,
+    postings: int = 20_000,
+    weights: tuple[float, float, float, float] = PASSAGE_WEIGHTS,
+) -> list[PassageMatch]:
+    """Passages with at least one of the words, highest score first; ties by id.
+
+    Rarest words first, until reading one more would pass the budget of ``postings``: a word that
+    half of the passages hold says little and costs most. Words left out come back when the rare
+    ones alone do not fill ``k``.
+    """
+    frequencies = passage_frequencies(database, words)
+    rarest = sorted((word for word in frequencies), key=lambda word: (frequencies[word], word))
+    if not rarest or k < 1:
+        return []
+    affordable = _affordable([frequencies[word] for word in rarest], postings)
+    found = _ranked(database, rarest[:affordable], k, where, weights)
+    if len(found) < k and affordable < len(rarest):
+        # One more word is enough without a filter: it has more passages than the budget. A filter
+        # may leave none of them.
+        more = len(rarest) if where else affordable + 1
+        found = _ranked(database, rarest[:more], k, where, weights)
+    return _with_text(database, found)
+
+
+def match_paths(
+    database: Database, words: Sequence[str], k: int, where: Filter | None = None
+) -> list[tuple[int, float]]:
+    """(document id, score) of documents whose file name or folders hold any of the words."""
+    if k < 1 or not words:
+        return []
+    condition, bindings = roots.condition(database, where)
+    return database.rows(
+        f"SELECT d.id, -bm25(paths_fts, {PATH_WEIGHTS[0]}, {PATH_WEIGHTS[1]}) AS score "
+        "FROM paths_fts AS f CROSS JOIN documents AS d ON d.id = f.rowid "
+        f"WHERE paths_fts MATCH ?{condition} ORDER BY score DESC, d.id LIMIT ?",
+        (_any_of(words), *bindings, k),
+    )
+
+
+def passage_frequencies(database: Database, words: Sequence[str]) -> dict[str, int]:
+    """In how many passages each word stands; words that none has are absent.
+
+    Figures of common words are those of the last ``refresh_statistics``.
+    """
+    wanted = [word for word in dict.fromkeys(words) if word and "\0" not in word]
+    # Common words from a small table: counting one live reads all of its postings.
+    rows = database.rows(
+        "SELECT w.value, coalesce("
+        "    (SELECT passages FROM common_words WHERE word = w.value),"
+        "    (SELECT doc FROM passage_words WHERE term = w.value)"
+        ") FROM json_each(?) AS w",
+        (json.dumps(wanted),),
+    )
+    # Never above the number of passages, which shrinks before the figures are refreshed.
+    most = passage_count(database)
+    return {word: min(count, most) for word, count in rows if count and most}
+
+
+def passage_count(database: Database) -> int:
+    """How many passages there are."""
+    return int(database.value("SELECT coalesce(sum(passages), 0) FROM documents"))
+
+
+def average_passage_words(database: Database) -> float:
+    """Mean length of a passage's text in words; 0 without passages."""
+    found = database.value("SELECT CAST(sum(words) AS REAL) / sum(passages) FROM documents")
+    return float(found or 0.0)
+
+
+def _affordable(frequencies: Sequence[int], postings: int) -> int:
+    """How many of the ascending frequencies fit into the budget; at least one."""
+    total = 0
+    for count, frequency in enumerate(frequencies):
+        total += frequency
+        if total > postings:
+            return max(count, 1)
+    return len(frequencies)
+
+
+def _any_of(words: Sequence[str]) -> str:
+    quoted = ('"' + word.replace("\0", "").replace('"', '""') + '"' for word in words)
+    return " OR ".join(quoted)
+
+
+def _ranked(
+    database: Database,
+    words: Sequence[str],
+    k: int,
+    where: Filter | None,
+    weights: tuple[float, float, float, float],
+) -> list[tuple[int, float]]:
+    score = f"-bm25(passages_fts, {', '.join(str(weight) for weight in weights)})"
+    if where is None:
+        return database.rows(
+            f"SELECT rowid, {score} AS score FROM passages_fts "
+            "WHERE passages_fts MATCH ? ORDER BY score DESC, rowid LIMIT ?",
+            (_any_of(words), k),
+        )
+    condition, bindings = roots.condition(database, where)
+    return database.rows(
+        f"SELECT p.id, {score} AS score FROM {_PASSAGE_JOIN} "
+        f"WHERE passages_fts MATCH ?{condition} ORDER BY score DESC, p.id LIMIT ?",
+        (_any_of(words), *bindings, k),
+    )
+
+
+def _with_text(database: Database, found: Sequence[tuple[int, float]]) -> list[PassageMatch]:
+    rows = database.rows(
+        "SELECT p.id, c.id, d.id, d.path, p.start_line, p.end_line, "
+        "       p.begin, p.length, p.own_text, c.text "
+        "FROM json_each(?) AS w JOIN passages AS p ON p.id = w.value "
+        "JOIN chunks AS c ON c.id = p.chunk_id JOIN documents AS d ON d.id = c.document_id",
+        (json.dumps([identifier for identifier, _ in found]),),
+    )
+    by_id = {row[0]: row for row in rows}
+    matches = []
+    for identifier, score in found:
+        if identifier in by_id:
+            _, chunk_id, document_id, path, start, end, begin, length, own, text = by_id[identifier]
+            matches.append(
+                PassageMatch(
+                    passage_id=identifier,
+                    chunk_id=chunk_id,
+                    document_id=document_id,
+                    text=passage_text(text, begin, length, own),
+                    score=score,
+                    path=path,
+                    start=start,
+                    end=end,
+                )
+            )
+    return matches

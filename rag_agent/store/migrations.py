@@ -1,0 +1,170 @@
+"""The schema, as steps in order; a step is added, never edited once released."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag_agent.store.connection import Database
+
+
+def apply(database: Database, application_id: int) -> None:
+    """Bring the file to ``VERSION``; each step and the record of it are one transaction."""
+    for version, step in enumerate(_STEPS, start=1):
+        with database.transaction():
+            # Read inside the transaction: another process may have done the step meanwhile.
+            if database.value("PRAGMA user_version") >= version:
+                continue
+            step(database)
+            database.rows(f"PRAGMA application_id = {application_id}")
+            database.rows(f"PRAGMA user_version = {version}")
+
+
+def _first(database: Database) -> None:
+    for statement in _TABLES:
+        database.rows(statement)
+    for statement in TRIGGERS.values():
+        database.rows(statement)
+    # Derived files beside the database name the database they belong to.
+    database.rows("INSERT INTO meta VALUES ('database', ?)", (secrets.token_hex(16),))
+    database.rows("INSERT INTO meta VALUES ('generation', '0')")
+
+
+# AUTOINCREMENT: the id of a chunk never names another text later, so a vector that arrives late
+# cannot land on a chunk it was not made for.
+# contentless_delete: the index keeps no copy of the words, and yet single rows can be removed.
+# tokenize ascii: the words arrive ready-made (tokens.words); only spaces may separate them, and
+# this tokenizer takes every character beyond ASCII for a letter.
+_TABLES = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE roots (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        path TEXT NOT NULL UNIQUE,         -- relative to the store's folder where it can move along
+        is_file INTEGER NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE documents (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        root_id INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        folded TEXT NOT NULL,              -- path for comparing without regard to case
+        kind TEXT NOT NULL,
+        language TEXT NOT NULL,
+        title TEXT NOT NULL,
+        tags TEXT NOT NULL,                -- JSON list, folded
+        day TEXT NOT NULL,                 -- YYYY-MM-DD of the document's own date, or ''
+        metadata TEXT NOT NULL,            -- JSON
+        links TEXT NOT NULL,               -- JSON list of [target, line, wiki]
+        pages TEXT NOT NULL,               -- JSON list
+        warnings TEXT NOT NULL,            -- JSON list
+        converted INTEGER NOT NULL,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        sha256 TEXT NOT NULL,
+        chunks INTEGER NOT NULL,
+        passages INTEGER NOT NULL,
+        words INTEGER NOT NULL,            -- in all its passages
+        UNIQUE (root_id, path)
+    )
+    """,
+    "CREATE INDEX documents_sizes ON documents (chunks, passages, words)",
+    """
+    CREATE TABLE chunks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        start_line INTEGER NOT NULL,
+        end_line INTEGER NOT NULL,
+        heading TEXT NOT NULL,
+        text TEXT NOT NULL,
+        hash BLOB NOT NULL                 -- of what is embedded: path, title, heading, text
+    )
+    """,
+    "CREATE INDEX chunks_of_document ON chunks (document_id, position)",
+    """
+    CREATE TABLE passages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
+        start_line INTEGER NOT NULL,
+        end_line INTEGER NOT NULL,
+        begin INTEGER NOT NULL,            -- a slice of the chunk's text, in characters
+        length INTEGER NOT NULL,
+        own_text TEXT                      -- only where it is no slice
+    )
+    """,
+    "CREATE INDEX passages_of_chunk ON passages (chunk_id)",
+    """
+    CREATE VIRTUAL TABLE passages_fts USING fts5 (
+        text, stem, folders, names,
+        content = '', contentless_delete = 1, tokenize = 'ascii'
+    )
+    """,
+    "CREATE VIRTUAL TABLE passage_words USING fts5vocab (passages_fts, row)",
+    "CREATE TABLE common_words (word TEXT PRIMARY KEY, passages INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE VIRTUAL TABLE paths_fts USING fts5 (
+        name, folders,
+        content = '', contentless_delete = 1, tokenize = 'ascii'
+    )
+    """,
+    """
+    CREATE TABLE definitions (
+        id INTEGER PRIMARY KEY,
+        chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        folded TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        start_line INTEGER NOT NULL,
+        end_line INTEGER NOT NULL
+    )
+    """,
+    "CREATE INDEX definitions_by_name ON definitions (folded, chunk_id)",
+    "CREATE INDEX definitions_of_chunk ON definitions (chunk_id)",
+    """
+    CREATE TABLE models (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        fingerprint TEXT NOT NULL UNIQUE,
+        dim INTEGER NOT NULL
+    )
+    """,
+    # An ordinary table and not vec0, which applies the conditions of a join after the k nearest.
+    """
+    CREATE TABLE vectors (
+        id INTEGER PRIMARY KEY,
+        chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
+        model_id INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
+        embedding BLOB NOT NULL,           -- float32, little-endian
+        UNIQUE (chunk_id, model_id)
+    )
+    """,
+    """
+    CREATE TABLE skipped (
+        root_id INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        detail TEXT NOT NULL,
+        PRIMARY KEY (root_id, path)
+    ) WITHOUT ROWID
+    """,
+)
+
+# Rows that are removed by a cascade take their words along.
+TRIGGERS = {
+    "passage_removed": """
+        CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
+            DELETE FROM passages_fts WHERE rowid = old.id;
+        END
+    """,
+    "document_removed": """
+        CREATE TRIGGER document_removed AFTER DELETE ON documents BEGIN
+            DELETE FROM paths_fts WHERE rowid = old.id;
+        END
+    """,
+}
+
+_STEPS: tuple[Callable[[Database], None], ...] = (_first,)
+VERSION = len(_STEPS)

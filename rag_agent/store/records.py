@@ -1,0 +1,108 @@
+"""What the store hands out beside the nouns of ``types``, and rows turned into nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag_agent.types import Chunk, Definition, Passage, Root, Source, StoredDocument
+
+Row = tuple[Any, ...]
+
+# Columns of a StoredDocument, in the order that `stored_document` reads.
+DOCUMENT_COLUMNS = (
+    "d.id, d.root_id, d.path, d.kind, d.language, d.title, d.size, d.mtime_ns, d.sha256, "
+    "d.chunks, d.converted"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A chunk without a vector of some model. Its embedded text is made of the other four."""
+
+    id: int
+    path: str
+    title: str
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassageMatch:
+    """A passage that holds at least one of the words; ``score`` is -bm25(), 0 or more."""
+
+    passage_id: int
+    chunk_id: int
+    document_id: int
+    text: str
+    score: float
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk with its document; ``shown_path`` is the path people and models see."""
+
+    id: int
+    document: StoredDocument
+    chunk: Chunk
+    shown_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much the store holds.
+
+    ``vectors`` counts by the model's fingerprint, ``languages`` and ``kinds`` count documents;
+    ``bytes`` is what the index takes on the disk, files beside the database included.
+    """
+
+    documents: int
+    chunks: int
+    passages: int
+    bytes: int
+    vectors: Mapping[str, int] = field(default_factory=dict)
+    languages: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
+
+
+def stored_document(row: Sequence[Any], roots: Mapping[int, Root]) -> StoredDocument:
+    """Read the columns of ``DOCUMENT_COLUMNS``."""
+    identifier, root_id, path, kind, language, title, size, mtime_ns, sha256, chunks, conv = row
+    return StoredDocument(
+        id=identifier,
+        root=roots[root_id],
+        path=path,
+        kind=kind,
+        language=language,
+        title=title,
+        source=Source(size, mtime_ns, sha256),
+        chunks=chunks,
+        converted=bool(conv),
+    )
+
+
+def group_definitions(rows: Iterable[Row]) -> dict[int, list[Definition]]:
+    """By chunk, from rows (chunk_id, name, kind, start_line, end_line)."""
+    found: dict[int, list[Definition]] = {}
+    for chunk_id, name, kind, start, end in rows:
+        found.setdefault(chunk_id, []).append(Definition(name, kind, start, end))
+    return found
+
+
+def group_passages(rows: Iterable[Row]) -> dict[int, list[Passage]]:
+    """By chunk, from rows (chunk_id, start_line, end_line, begin, length, own_text, text)."""
+    found: dict[int, list[Passage]] = {}
+    for chunk_id, start, end, begin, length, own_text, text in rows:
+        passage = Passage(start, end, passage_text(text, begin, length, own_text))
+        found.setdefault(chunk_id, []).append(passage)
+    return found
+
+
+def passage_text(chunk_text: str, begin: int, length: int, own_text: str | None) -> str:
+    """A passage is a slice of its chunk, but for those that were not one when they were put."""
+    # Not substr() in SQL: it ends at a NUL character and counts from the beginning each time.
+    return chunk_text[begin : begin + length] if own_text is None else own_text

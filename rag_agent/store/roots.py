@@ -1,0 +1,127 @@
+"""Tracked roots: stored so that a project with its store can be moved, given out absolute."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rag_agent.errors import StoreError
+from rag_agent.store.connection import Database
+from rag_agent.store.filters import Filter
+from rag_agent.types import Root
+
+
+def all_roots(database: Database) -> list[Root]:
+    """In the order in which they were added."""
+    rows = database.rows("SELECT id, path FROM roots ORDER BY id")
+    return [Root(identifier, _absolute(database, stored)) for identifier, stored in rows]
+
+
+def add(database: Database, path: str) -> Root:
+    """The root of this path, new or known (also by another spelling); links are resolved."""
+    real = os.path.realpath(path)
+    for root in all_roots(database):
+        if _same(root.path, real):
+            return root
+    stored = _storable(_stored(database, real))
+    with database.transaction():
+        is_file = Path(real).is_file()
+        database.rows("INSERT INTO roots (path, is_file) VALUES (?, ?)", (stored, is_file))
+        identifier = database.value("SELECT last_insert_rowid()")
+    return Root(identifier, real)
+
+
+def remove(database: Database, root: Root) -> int:
+    """Forget a root with all its documents; returns how many there were."""
+    with database.transaction():
+        documents: int = database.value(
+            "SELECT count(*) FROM documents WHERE root_id = ?", (root.id,)
+        )
+        # Documents first: a cascade from the roots would do the same, one level deeper.
+        database.rows("DELETE FROM documents WHERE root_id = ?", (root.id,))
+        database.rows("DELETE FROM roots WHERE id = ?", (root.id,))
+        bump_generation(database)
+    return documents
+
+
+def bump_generation(database: Database) -> None:
+    """Note, inside the transaction that does it, that the set of vectors changes."""
+    database.rows("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
+
+
+class Shown:
+    """Paths as people see them: relative with one root, absolute (POSIX) with several."""
+
+    def __init__(self, database: Database) -> None:
+        rows = database.rows("SELECT id, path, is_file FROM roots ORDER BY id")
+        self.roots = {row[0]: Root(row[0], _absolute(database, row[1])) for row in rows}
+        self._files = {row[0] for row in rows if row[2]}
+        self._several = len(rows) > 1
+
+    def path(self, root_id: int, path: str) -> str:
+        """How the document ``path`` of a root is shown."""
+        return self.absolute(root_id, path) if self._several or not path else path
+
+    def absolute(self, root_id: int, path: str) -> str:
+        """The document's absolute path, POSIX; a root that is a file is its own document."""
+        base = Path(self.roots[root_id].path).as_posix()
+        if root_id in self._files or not path:
+            return base
+        return f"{base.rstrip('/')}/{path}"
+
+
+def condition(database: Database, where: Filter | None) -> tuple[str, tuple[str, ...]]:
+    """A filter as further condition of a query that has ``documents AS d``, and its bindings."""
+    if where is None:
+        return "", ()
+    define_functions(database)
+    return f" AND {where.sql}", where.bindings
+
+
+def define_functions(database: Database) -> None:
+    """Make ``shown_path`` and ``absolute_path`` known to SQL, with the roots of this moment.
+
+    Both take the id of a root and a folded path and give a folded path.
+    """
+    shown = Shown(database)
+    database.define("shown_path", lambda *place: shown.path(*place).casefold(), 2)
+    database.define("absolute_path", lambda *place: shown.absolute(*place).casefold(), 2)
+
+
+def _absolute(database: Database, stored: str) -> str:
+    return os.path.normpath(_folder(database) / stored)
+
+
+def _stored(database: Database, real: str) -> str:
+    """Relative to the store's folder if store and root would be moved together."""
+    folder = _folder(database)
+    # A store at X/.pi/rag belongs to X, with whatever of X it tracks.
+    home = folder.parent.parent if folder.parts[-2:] == (".pi", "rag") else folder
+    root = Path(real)
+    if folder.is_relative_to(root) or root.is_relative_to(home):
+        return Path(os.path.relpath(real, folder)).as_posix()
+    return real
+
+
+def _folder(database: Database) -> Path:
+    return Path(os.path.realpath(database.path.parent))
+
+
+def _same(left: str, right: str) -> bool:
+    if os.path.normcase(left) == os.path.normcase(right):
+        return True
+    try:
+        # Also true for two spellings on a file system without regard to case.
+        return Path(left).samefile(right)
+    except OSError:
+        return False
+
+
+def _storable(path: str) -> str:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise StoreError(
+            f"{path!r}: the name is not valid UTF-8 and cannot be stored; rename it"
+        ) from error
+    return path

@@ -1,0 +1,334 @@
+"""The index on disk, as the rest of the program sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rag_agent.store import dense, filters, lexical, maintenance, roots, writing
+from rag_agent.store.connection import Database, VectorEngine, open_database
+from rag_agent.store.filters import Filter
+from rag_agent.store.folding import fold
+from rag_agent.store.records import (
+    DOCUMENT_COLUMNS,
+    Counts,
+    PassageMatch,
+    Pending,
+    StoredChunk,
+    group_definitions,
+    group_passages,
+    stored_document,
+)
+from rag_agent.types import (
+    Chunk,
+    Definition,
+    Document,
+    Root,
+    Skipped,
+    Source,
+    StoredDocument,
+)
+
+if TYPE_CHECKING:
+    from rag_agent.types import Matrix, Vector
+
+
+class Store:
+    """One index file. Belongs to one thread at a time; each writing call is one transaction.
+
+    Writers hold the write lock of ``sync.lock``; readers need nothing and are never blocked. Every
+    method may raise ``StoreError`` or one of its kinds.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def open(cls, path: Path, *, readonly: bool = False) -> Store:
+        """Open the file; unless ``readonly`` create it (not its folder) and migrate it.
+
+        Raises:
+            SchemaTooNew: a newer rag_agent wrote it.
+            StoreCorrupt: it failed its integrity check.
+            StoreBusy: another process holds it.
+            StoreError: it is missing, of another program, or unusable.
+        """
+        return cls(open_database(path, readonly=readonly))
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self._database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._database.path
+
+    @property
+    def readonly(self) -> bool:
+        """Whether only reading methods work."""
+        return self._database.readonly
+
+    @property
+    def vector_engine(self) -> VectorEngine:
+        """What computes cosines in SQL; numpy where sqlite-vec cannot be loaded."""
+        return self._database.load_vectors()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Several reads of one state, whatever is written meanwhile. Keep it short."""
+        return self._database.snapshot()
+
+    # Roots
+
+    def add_root(self, path: str) -> Root:
+        """Track a folder or file; a path that is tracked already gives the root it has."""
+        return roots.add(self._database, path)
+
+    def remove_root(self, root: Root) -> int:
+        """Forget a root and its documents; returns how many documents that were."""
+        return roots.remove(self._database, root)
+
+    def roots(self) -> list[Root]:
+        """All tracked roots, oldest first."""
+        return roots.all_roots(self._database)
+
+    def shown_path(self, root: Root, path: str) -> str:
+        """``path`` itself while there is one root, else absolute; POSIX."""
+        return roots.Shown(self._database).path(root.id, path)
+
+    def absolute_path(self, root: Root, path: str) -> str:
+        """Where the document lies, POSIX; a root that is a file is its own document."""
+        return roots.Shown(self._database).absolute(root.id, path)
+
+    # Writing
+
+    def put(self, root: Root, document: Document, source: Source, chunks: Sequence[Chunk]) -> int:
+        """Replace a document; returns its id. Vectors of chunks whose text stayed are kept."""
+        return writing.put(self._database, root, document, source, chunks)
+
+    def touch(self, document_id: int, source: Source) -> None:
+        """Note size and time of a file whose content did not change."""
+        writing.touch(self._database, document_id, source)
+
+    def forget(self, document_ids: Sequence[int]) -> None:
+        """Remove documents; unknown ids are ignored."""
+        writing.forget(self._database, document_ids)
+
+    def set_skipped(self, root: Root, skipped: Sequence[Skipped], under: str = "") -> None:
+        """Replace what is noted as skipped at or below ``under`` ("" is the whole root)."""
+        writing.set_skipped(self._database, root, skipped, under)
+
+    def clear(self) -> None:
+        """Remove documents, vectors and skipped files, and give the space back; roots stay."""
+        writing.clear(self._database)
+        maintenance.refresh_statistics(self._database)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a small text under a key."""
+        with self._database.transaction():
+            self._database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def meta(self, key: str) -> str | None:
+        """The text under a key."""
+        found: str | None = self._database.value("SELECT value FROM meta WHERE key = ?", (key,))
+        return found
+
+    def refresh_statistics(self) -> None:
+        """After a sync: counts of common words, the planner's statistics, matrices, free space."""
+        maintenance.refresh_statistics(self._database)
+
+    # Vectors
+
+    def model(self, fingerprint: str, dim: int) -> int:
+        """Id of a model, made when missing; ``ModelMismatch`` if ``dim`` is another."""
+        return dense.model(self._database, fingerprint, dim)
+
+    def find_model(self, fingerprint: str) -> int | None:
+        """Id of a model, None when it is unknown here."""
+        return dense.find_model(self._database, fingerprint)
+
+    def pending(self, model: int, limit: int, after: int = 0) -> list[Pending]:
+        """Up to ``limit`` chunks with ids above ``after`` that lack a vector of the model."""
+        return dense.pending(self._database, model, limit, after)
+
+    def count_pending(self, model: int) -> int:
+        """How many chunks lack a vector of the model."""
+        return dense.count_pending(self._database, model)
+
+    def put_vectors(self, model: int, chunk_ids: Sequence[int], vectors: Matrix) -> None:
+        """Keep a row of shape (len(chunk_ids), dim) for each chunk; vanished ids are ignored."""
+        dense.put_vectors(self._database, model, chunk_ids, vectors)
+
+    def nearest(
+        self, model: int, vector: Vector, k: int, where: Filter | None = None
+    ) -> list[tuple[int, float]]:
+        """The ``k`` (chunk id, raw cosine) nearest to the vector, highest first; exact."""
+        return dense.nearest(self._database, model, vector, k, where)
+
+    def cosines(self, model: int, vector: Vector, chunk_ids: Sequence[int]) -> dict[int, float]:
+        """Raw cosine of each of these chunks that has a vector."""
+        return dense.cosines(self._database, model, vector, chunk_ids)
+
+    # Words
+
+    def match(
+        self,
+        words: Sequence[str],
+        k: int,
+        where: Filter | None = None,
+        postings: int = 20_000,
+    ) -> list[PassageMatch]:
+        """The ``k`` best passages that hold any of the stems, within a budget of ``postings``."""
+        return lexical.match(self._database, words, k, where, postings)
+
+    def match_paths(
+        self, words: Sequence[str], k: int, where: Filter | None = None
+    ) -> list[tuple[int, float]]:
+        """The ``k`` best (document id, score) by words of file name and folders."""
+        return lexical.match_paths(self._database, words, k, where)
+
+    def passage_frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """In how many passages each stem stands; absent when in none."""
+        return lexical.passage_frequencies(self._database, words)
+
+    def passage_count(self) -> int:
+        """How many passages there are."""
+        return lexical.passage_count(self._database)
+
+    def average_passage_words(self) -> float:
+        """Mean number of words in a passage, 0 without passages."""
+        return lexical.average_passage_words(self._database)
+
+    # Documents and chunks
+
+    def documents(self, root: Root, under: str = "") -> dict[str, StoredDocument]:
+        """The documents of a root at or below ``under``, by path."""
+        condition, bindings = writing.below("d.path", under)
+        found = self._documents(f"d.root_id = ? AND {condition}", (root.id, *bindings))
+        return {document.path: document for document in found}
+
+    def document(self, document_id: int) -> StoredDocument | None:
+        """One document, None when it is gone."""
+        found = self._documents("d.id = ?", (document_id,))
+        return found[0] if found else None
+
+    def documents_by_id(self, document_ids: Sequence[int]) -> dict[int, StoredDocument]:
+        """Documents by id; those that are gone are absent."""
+        ids = json.dumps([int(identifier) for identifier in document_ids])
+        found = self._documents("d.id IN (SELECT value FROM json_each(?))", (ids,))
+        return {document.id: document for document in found}
+
+    def find(self, pattern: str) -> list[StoredDocument]:
+        """Documents by shown path, in its order and without regard to case.
+
+        ``*`` stands for any characters, ``/`` included, ``?`` for one; text without either is
+        looked for anywhere in the path.
+        """
+        wanted = filters.glob(pattern.replace("\\", "/"))
+        if "*" not in wanted and "?" not in wanted:
+            wanted = f"*{wanted}*"
+        roots.define_functions(self._database)
+        return self._documents("shown_path(d.root_id, d.folded) GLOB ?", (wanted,))
+
+    def chunks(self, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:
+        """Chunks by id with their definitions and passages; those that are gone are absent."""
+        ids = json.dumps([int(identifier) for identifier in chunk_ids])
+        found = self._chunks("c.id IN (SELECT value FROM json_each(?))", (ids,))
+        return {chunk.id: chunk for chunk in found}
+
+    def chunks_of(self, document_id: int) -> list[StoredChunk]:
+        """All chunks of a document, in order."""
+        return self._chunks("c.document_id = ?", (document_id,))
+
+    def definitions(self, names: Sequence[str]) -> list[tuple[int, Definition]]:
+        """(chunk id, definition) of everything with one of these names, whatever the case."""
+        rows = self._database.rows(
+            "SELECT n.chunk_id, n.name, n.kind, n.start_line, n.end_line FROM definitions AS n "
+            "WHERE n.folded IN (SELECT value FROM json_each(?)) ORDER BY n.chunk_id, n.start_line",
+            (json.dumps([fold(name) for name in names]),),
+        )
+        return [(row[0], Definition(*row[1:])) for row in rows]
+
+    def skipped(self) -> list[Skipped]:
+        """Files that were seen and not indexed, by shown path."""
+        shown = roots.Shown(self._database)
+        rows = self._database.rows("SELECT root_id, path, reason, detail FROM skipped")
+        return sorted(
+            (Skipped(shown.path(row[0], row[1]), row[2], row[3]) for row in rows),
+            key=lambda item: item.path,
+        )
+
+    def counts(self) -> Counts:
+        """How much there is."""
+        return maintenance.counts(self._database)
+
+    def check(self) -> list[str]:
+        """What is wrong with the file, as sentences; empty when it is sound."""
+        return maintenance.check(self._database)
+
+    def _documents(self, condition: str, bindings: Sequence[object]) -> list[StoredDocument]:
+        known = {root.id: root for root in self.roots()}
+        rows = self._database.rows(
+            f"SELECT {DOCUMENT_COLUMNS} FROM documents AS d WHERE {condition} "
+            "ORDER BY d.root_id, d.path",
+            bindings,
+        )
+        return [stored_document(row, known) for row in rows]
+
+    def _chunks(self, condition: str, bindings: Sequence[object]) -> list[StoredChunk]:
+        with self._database.snapshot():
+            shown = roots.Shown(self._database)
+            rows = self._database.rows(
+                "SELECT c.id, c.start_line, c.end_line, c.heading, c.text, "
+                f"{DOCUMENT_COLUMNS} FROM chunks AS c JOIN documents AS d ON d.id = c.document_id "
+                f"WHERE {condition} ORDER BY c.document_id, c.position",
+                bindings,
+            )
+            ids = (json.dumps([row[0] for row in rows]),)
+            definitions = group_definitions(
+                self._database.rows(
+                    "SELECT chunk_id, name, kind, start_line, end_line FROM definitions "
+                    "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY id",
+                    ids,
+                )
+            )
+            passages = group_passages(
+                self._database.rows(
+                    "SELECT p.chunk_id, p.start_line, p.end_line, p.begin, p.length, p.own_text, "
+                    "c.text FROM passages AS p JOIN chunks AS c ON c.id = p.chunk_id "
+                    "WHERE p.chunk_id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
+                    ids,
+                )
+            )
+        return [
+            StoredChunk(
+                id=identifier,
+                document=(document := stored_document(columns, shown.roots)),
+                chunk=Chunk(
+                    path=document.path,
+                    start=start,
+                    end=end,
+                    text=text,
+                    heading=heading,
+                    definitions=tuple(definitions.get(identifier, ())),
+                    passages=tuple(passages.get(identifier, ())),
+                ),
+                shown_path=shown.path(document.root.id, document.path),
+            )
+            for identifier, start, end, heading, text, *columns in rows
+        ]

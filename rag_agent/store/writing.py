@@ -1,0 +1,292 @@
+"""Documents into the store and out of it, each change one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from rag_agent.errors import StoreError
+from rag_agent.store.connection import Database
+from rag_agent.store.folding import fold, iso_day, storable
+from rag_agent.store.migrations import TRIGGERS
+from rag_agent.store.roots import bump_generation
+from rag_agent.tokens import words
+from rag_agent.types import Chunk, Document, Root, Skipped, Source
+
+_FOLDERS = 3  # last directories in a passage's row: RANKING.md, point 3
+
+
+def put(
+    database: Database, root: Root, document: Document, source: Source, chunks: Sequence[Chunk]
+) -> int:
+    """Replace a document by what it is now; returns its id.
+
+    A chunk whose embedded text (path, title, heading, text) is as before keeps its id and with it
+    its vectors.
+    """
+    prepared = _Prepared(document, chunks)
+    with database.transaction():
+        identifier = _put_document(database, root, document, source, prepared)
+        ids = _put_chunks(database, identifier, document, chunks)
+        _put_passages(database, ids, prepared)
+        _put_definitions(database, ids, chunks)
+        database.rows(
+            "DELETE FROM skipped WHERE root_id = ? AND path = ?", (root.id, document.path)
+        )
+    return identifier
+
+
+class _Prepared:
+    """The words of a document's passages, found before the transaction begins."""
+
+    def __init__(self, document: Document, chunks: Sequence[Chunk]) -> None:
+        path = PurePosixPath(document.path)
+        stem = words(path.stem)
+        folders = path.parts[:-1]
+        self.path_words = (" ".join(words(path.name)), _joined(folders))
+        near = _joined(folders[-_FOLDERS:])
+        twins = " ".join(stem)
+        self.passages: list[list[tuple[int, int, int, int, str | None]]] = []
+        self.fts: list[list[tuple[str, str, str, str]]] = []
+        self.words = 0
+        for chunk in chunks:
+            heading = words(chunk.heading)
+            places, rows = [], []
+            cursor = 0
+            for passage in chunk.passages:
+                begin = chunk.text.find(passage.text, cursor)
+                own_text = passage.text if begin < 0 else None
+                cursor = max(cursor, begin)
+                text_words = words(passage.text)
+                self.words += len(text_words)
+                names = [
+                    word
+                    for definition in chunk.definitions
+                    if passage.start <= definition.start <= passage.end
+                    for word in words(definition.name)
+                ]
+                places.append(
+                    (passage.start, passage.end, max(begin, 0), len(passage.text), own_text)
+                )
+                rows.append((" ".join(text_words), twins, near, " ".join(names + heading)))
+            self.passages.append(places)
+            self.fts.append(rows)
+
+    @property
+    def count(self) -> int:
+        return sum(len(places) for places in self.passages)
+
+
+def _joined(folders: Sequence[str]) -> str:
+    return " ".join(word for folder in folders for word in words(folder))
+
+
+def _put_document(
+    database: Database, root: Root, document: Document, source: Source, prepared: _Prepared
+) -> int:
+    columns = {
+        "root_id": root.id,
+        "path": _strict(document.path),
+        "folded": fold(document.path),
+        "kind": document.kind,
+        "language": document.language,
+        "title": storable(document.title),
+        "tags": _json([fold(tag).lstrip("#") for tag in document.tags]),
+        "day": iso_day(document.date),
+        "metadata": _json(dict(document.metadata)),
+        "links": _json([[link.target, link.line, link.wiki] for link in document.links]),
+        "pages": _json(list(document.pages)),
+        "warnings": _json(list(document.warnings)),
+        "converted": document.converted,
+        "size": source.size,
+        "mtime_ns": source.mtime_ns,
+        "sha256": source.sha256,
+        "chunks": len(prepared.passages),
+        "passages": prepared.count,
+        "words": prepared.words,
+    }
+    known = database.value(
+        "SELECT id FROM documents WHERE root_id = ? AND path = ?", (root.id, document.path)
+    )
+    if known is not None:
+        assignments = ", ".join(f"{name} = ?" for name in columns)
+        database.rows(
+            f"UPDATE documents SET {assignments} WHERE id = ?", (*columns.values(), known)
+        )
+        return int(known)
+    places = ", ".join("?" for _ in columns)
+    database.rows(
+        f"INSERT INTO documents ({', '.join(columns)}) VALUES ({places})", tuple(columns.values())
+    )
+    identifier: int = database.value("SELECT last_insert_rowid()")
+    database.rows(
+        "INSERT INTO paths_fts (rowid, name, folders) VALUES (?, ?, ?)",
+        (identifier, *prepared.path_words),
+    )
+    return identifier
+
+
+def _put_chunks(
+    database: Database, document_id: int, document: Document, chunks: Sequence[Chunk]
+) -> list[int]:
+    """Ids of the chunks, in order."""
+    free: dict[bytes, list[int]] = {}
+    rows = database.rows(
+        "SELECT id, hash FROM chunks WHERE document_id = ? ORDER BY position DESC", (document_id,)
+    )
+    for identifier, digest in rows:
+        free.setdefault(digest, []).append(identifier)
+    # Passages and definitions are made anew: cheap, and their lines may have moved.
+    for table in ("passages", "definitions"):
+        database.many(
+            f"DELETE FROM {table} WHERE chunk_id = ?", [(identifier,) for identifier, _ in rows]
+        )
+    fresh = next_id(database, "chunks")
+    ids, moved, added = [], [], []
+    for position, chunk in enumerate(chunks):
+        digest = _embedded_hash(document, chunk)
+        place = (position, chunk.start, chunk.end)
+        if free.get(digest):
+            ids.append(free[digest].pop())
+            moved.append((*place, ids[-1]))
+        else:
+            ids.append(fresh)
+            heading, text = storable(chunk.heading), storable(chunk.text)
+            added.append((fresh, document_id, *place, heading, text, digest))
+            fresh += 1
+    gone = [(identifier,) for left in free.values() for identifier in left]
+    if gone:
+        database.many("DELETE FROM chunks WHERE id = ?", gone)
+        bump_generation(database)
+    database.many(
+        "UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?", moved
+    )
+    database.many("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", added)
+    return ids
+
+
+def _put_passages(database: Database, ids: Sequence[int], prepared: _Prepared) -> None:
+    fresh = next_id(database, "passages")
+    places, rows = [], []
+    for chunk_id, chunk_places, chunk_rows in zip(
+        ids, prepared.passages, prepared.fts, strict=True
+    ):
+        for (*place, own_text), columns in zip(chunk_places, chunk_rows, strict=True):
+            kept = None if own_text is None else storable(own_text)
+            places.append((fresh, chunk_id, *place, kept))
+            rows.append((fresh, *columns))
+            fresh += 1
+    database.many("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?)", places)
+    database.many(
+        "INSERT INTO passages_fts (rowid, text, stem, folders, names) VALUES (?, ?, ?, ?, ?)", rows
+    )
+
+
+def _put_definitions(database: Database, ids: Sequence[int], chunks: Sequence[Chunk]) -> None:
+    database.many(
+        "INSERT INTO definitions (chunk_id, name, folded, kind, start_line, end_line) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (
+                chunk_id,
+                storable(definition.name),
+                fold(definition.name),
+                definition.kind,
+                definition.start,
+                definition.end,
+            )
+            for chunk_id, chunk in zip(ids, chunks, strict=True)
+            for definition in chunk.definitions
+        ],
+    )
+
+
+def touch(database: Database, document_id: int, source: Source) -> None:
+    """Note that the bytes were looked at again and are the same."""
+    with database.transaction():
+        database.rows(
+            "UPDATE documents SET size = ?, mtime_ns = ?, sha256 = ? WHERE id = ?",
+            (source.size, source.mtime_ns, source.sha256, document_id),
+        )
+
+
+def forget(database: Database, document_ids: Sequence[int]) -> None:
+    """Remove documents with all that hangs on them; unknown ids are ignored."""
+    with database.transaction():
+        database.many(
+            "DELETE FROM documents WHERE id = ?", [(identifier,) for identifier in document_ids]
+        )
+        bump_generation(database)
+
+
+def clear(database: Database) -> None:
+    """Remove all documents and vectors; roots and meta stay. The file shrinks."""
+    with database.transaction():
+        # Row by row the triggers would take minutes on a large index.
+        for name in TRIGGERS:
+            database.rows(f"DROP TRIGGER {name}")
+        for table in ("passages_fts", "paths_fts"):
+            database.rows(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+        # Children before parents, so that no cascade finds anything.
+        for table in (
+            "common_words", "skipped", "vectors", "definitions", "passages", "chunks", "documents"
+        ):  # fmt: skip
+            database.rows(f"DELETE FROM {table}")
+        for statement in TRIGGERS.values():
+            database.rows(statement)
+        bump_generation(database)
+
+
+def set_skipped(
+    database: Database, root: Root, skipped: Sequence[Skipped], under: str = ""
+) -> None:
+    """Replace what is known as skipped at and below ``under`` ("" is the whole root)."""
+    condition, bindings = below("path", under)
+    with database.transaction():
+        database.rows(
+            f"DELETE FROM skipped WHERE root_id = ? AND {condition}", (root.id, *bindings)
+        )
+        database.many(
+            "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?)",
+            [
+                (root.id, storable(item.path), item.reason, storable(item.detail))
+                for item in skipped
+            ],
+        )
+
+
+def below(column: str, under: str) -> tuple[str, tuple[str, ...]]:
+    """Condition for a path that is ``under`` itself or lies below it."""
+    if not under:
+        return "TRUE", ()
+    under = under.rstrip("/")
+    # "0" follows "/" in ASCII: a range that an index can answer.
+    return f"({column} = ? OR ({column} > ? AND {column} < ?))", (under, f"{under}/", f"{under}0")
+
+
+def next_id(database: Database, table: str) -> int:
+    """The id after the highest that this table ever had."""
+    return int(database.value("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)) or 0) + 1
+
+
+def _embedded_hash(document: Document, chunk: Chunk) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (document.path, document.title, chunk.heading, chunk.text):
+        data = part.encode("utf-8", "backslashreplace")
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.digest()
+
+
+def _json(value: object) -> str:
+    # ASCII, so that a lone surrogate from a broken file is an escape and not an encoding error.
+    return json.dumps(value)
+
+
+def _strict(path: str) -> str:
+    """A path must come out as it went in, or the file would look new on each sync."""
+    if storable(path) != path:
+        raise StoreError(f"{path!r}: the name is not valid UTF-8 and cannot be stored; rename it")
+    return path
