@@ -1,0 +1,158 @@
+"""Index a folder and ask it questions, as a coding agent would: through MCP, over stdio.
+
+``python scripts/demo.py [FOLDER [QUESTION ...]]``. It is also a small example of an MCP client:
+start ``rag-agent serve``, call ``rag_index``, then ``rag_query`` as often as you like.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+import anyio
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp.types import TextContent
+
+_ROOT = Path(__file__).resolve().parent.parent
+_ABOUT_THIS_REPOSITORY = (
+    "Which files are never read because they may hold secrets?",
+    "How is a changed document replaced in the index in one transaction?",
+    "reciprocal rank",
+)
+_ABOUT_ANY_FOLDER = (
+    "What is this project about, and how is it started?",
+    "Where is the configuration read?",
+    "How are errors handled?",
+)
+_HITS = 3  # files per question: enough to judge by, and three answers still fit a screen or two
+_TOKENS = 800  # per question
+_POLL = 0.5  # seconds between two looks at how far the background work is
+_LINE_EVERY = 5.0  # seconds, where no terminal shows a line being rewritten
+
+
+class ToolError(Exception):
+    """A tool answered with an error; its text says what to do."""
+
+
+class ProgressLine:
+    """One line that is rewritten on a terminal, and printed now and then elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._width = 0
+        self._shown = time.monotonic()
+
+    def show(self, text: str) -> None:
+        """Replace the line; a long text is cut, so that it stays one line."""
+        if self._stream.isatty():
+            text = text[: os.get_terminal_size(self._stream.fileno()).columns - 1]
+            self._stream.write("\r" + text.ljust(self._width))
+            self._width = len(text)
+        elif time.monotonic() - self._shown >= _LINE_EVERY:
+            self._shown = time.monotonic()
+            self._stream.write(text + "\n")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Leave the terminal as it was."""
+        if self._width:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._width = 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run the demonstration; 1 and one line that says what to do when something fails."""
+    folder = Path(arguments[0] if arguments else _ROOT).expanduser().resolve()
+    if not folder.is_dir():
+        print(f"error: {folder} is not a folder: make demo DIR=/path/to/code", file=sys.stderr)
+        return 1
+    questions: Sequence[str] = arguments[1:] or (
+        _ABOUT_THIS_REPOSITORY if folder == _ROOT else _ABOUT_ANY_FOLDER
+    )
+    # What the server says on stderr would tear the progress line; it is shown if things go wrong.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        problem = anyio.run(_demonstrate, folder, questions, log)
+        if problem:
+            log.seek(0)
+            print(log.read(), end="", file=sys.stderr)
+            print(f"error: {problem}", file=sys.stderr)
+            return 1
+    return 0
+
+
+async def _demonstrate(folder: Path, questions: Sequence[str], log: TextIO) -> str:
+    """Index and ask; returns what went wrong, or nothing."""
+    # The index a user gets who runs `rag-agent index` in that folder, even when a folder above
+    # has one: a demonstration adds nothing to an index that is in use.
+    store = folder / ".pi" / "rag"
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "rag_agent", "serve"],
+        cwd=folder,
+        env={"PI_RAG_DIR": str(store)},
+    )
+    print(f"Indexing {folder}\n    into {store} (delete that folder to undo this)\n")
+    try:
+        async with Client(stdio_client(server, errlog=log)) as client:
+            try:
+                await _index(client, folder)
+                for question in questions:
+                    await _ask(client, question)
+            except ToolError as error:
+                return str(error)
+    except MCPError as error:
+        return f"the server ended: {error}"
+    print(
+        "Your agent gets these answers through the MCP server: `rag-agent serve` (see README.md)."
+    )
+    return ""
+
+
+async def _index(client: Client, folder: Path) -> None:
+    """Index the folder and wait for what goes on in the background: vectors, large trees."""
+    line = ProgressLine(sys.stdout)
+
+    async def report(done: float, total: float | None, message: str | None) -> None:
+        line.show(f"  {done:.0f}/{total or done:.0f}  {message or ''}")
+
+    summary = await _call(client, "rag_index", {"path": str(folder)}, report)
+    line.clear()
+    print(summary, end="\n\n")
+    while activities := json.loads(await _call(client, "rag_status"))["running"]:
+        for activity in activities:
+            await report(activity["done"], activity["total"], activity["stage"])
+        await anyio.sleep(_POLL)
+    line.clear()
+
+
+async def _ask(client: Client, question: str) -> None:
+    started = time.monotonic()
+    arguments = {"query": question, "limit": _HITS, "max_tokens": _TOKENS}
+    answer = await _call(client, "rag_query", arguments)
+    took = (time.monotonic() - started) * 1000
+    print(f"Question: {question}  [{took:.0f} ms]\n\n{answer.rstrip()}\n\n{'-' * 78}\n")
+
+
+async def _call(
+    client: Client, tool: str, arguments: dict[str, Any] | None = None, report: Any = None
+) -> str:
+    """The text that a tool answers.
+
+    Raises:
+        ToolError: the tool says that it failed.
+    """
+    result = await client.call_tool(tool, arguments or {}, progress_callback=report)
+    text = "\n".join(item.text for item in result.content if isinstance(item, TextContent))
+    if result.is_error:
+        raise ToolError(text)
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
