@@ -13,15 +13,13 @@ from typing import Any, Literal
 import apsw
 
 from rag_agent.errors import SchemaTooNew, StoreError
+from rag_agent.paths import APPLICATION_ID
 from rag_agent.store import migrations
 from rag_agent.store.faults import translated
 from rag_agent.store.records import Row
 
 logger = logging.getLogger(__name__)
 
-APPLICATION_ID = (
-    0x52414741  # "RAGA", in the file's header (sqlite.org/pragma.html#pragma_application_id)
-)
 BUSY_TIMEOUT = 5000  # milliseconds; a document's transaction takes a few
 # Vectors of 384 float32: two fill 75 % of a page of 4,096 bytes, five 95 % of one of 8,192.
 _PAGE_SIZE = 8192
@@ -81,15 +79,13 @@ class Database:
             self.rows("ROLLBACK")
 
     def load_vectors(self, engine: Literal["auto", "numpy"] = "auto") -> VectorEngine:
-        """Make ``vec_distance_cosine`` known to SQL: by sqlite-vec, by numpy where it cannot load."""
+        """Make ``vec_distance_cosine`` known to SQL: sqlite-vec's, or numpy's if it cannot load."""
         if self._engine is None:
             self._engine = "numpy"
             if engine == "auto" and self._load_extension():
                 self._engine = "sqlite-vec"
             else:
-                self._connection.create_scalar_function(
-                    "vec_distance_cosine", _cosine_distance, 2, deterministic=True
-                )
+                self.define("vec_distance_cosine", _cosine_distance, 2)
         return self._engine
 
     def _load_extension(self) -> bool:
@@ -131,6 +127,18 @@ def _cosine_distance(left: Any, right: Any) -> float | None:
     second = np.frombuffer(right, dtype=np.float32)
     product = float(np.linalg.norm(first)) * float(np.linalg.norm(second))
     return 1.0 - float(first @ second) / product if product > 0 else None
+
+
+def engine() -> str:
+    """Versions of what the store runs on, and whether sqlite-vec can be loaded."""
+    connection = apsw.Connection(":memory:")
+    database = Database(Path(":memory:"), connection, readonly=False)
+    try:
+        loaded = database.load_vectors() == "sqlite-vec"
+        vectors = f"sqlite-vec {database.value('SELECT vec_version()')}" if loaded else "numpy"
+    finally:
+        database.close()
+    return f"SQLite {apsw.sqlite_lib_version()}, apsw {apsw.apsw_version()}, vectors by {vectors}"
 
 
 def open_database(path: Path, *, readonly: bool = False) -> Database:
@@ -231,8 +239,11 @@ def _create_or_migrate(database: Database) -> None:
     database.rows(f"PRAGMA page_size = {_PAGE_SIZE}")
     # Lets a cleared index give its space back without a copy of the whole file (VACUUM).
     database.rows("PRAGMA auto_vacuum = INCREMENTAL")
+    if database.value("PRAGMA application_id") != APPLICATION_ID:
+        # Before WAL, so that it stands in the file itself, where paths.database looks for it.
+        database.rows(f"PRAGMA application_id = {APPLICATION_ID}")
     _use_wal(database)
-    migrations.apply(database, APPLICATION_ID)
+    migrations.apply(database)
 
 
 def _use_wal(database: Database) -> None:

@@ -50,7 +50,7 @@ def pending(database: Database, model_id: int, limit: int, after: int = 0) -> li
     """Chunks with an id above ``after`` that lack a vector of the model, by id."""
     rows = database.rows(
         "SELECT c.id, d.path, d.title, c.heading, c.text "
-        "FROM chunks AS c JOIN documents AS d ON d.id = c.document_id "
+        "FROM document_chunks AS c JOIN documents AS d ON d.id = c.document_id "
         "WHERE c.id > ? AND NOT EXISTS ("
         "    SELECT 1 FROM vectors AS v WHERE v.chunk_id = c.id AND v.model_id = ?"
         ") ORDER BY c.id LIMIT ?",
@@ -94,7 +94,7 @@ def put_vectors(
     with database.transaction():
         database.many(
             "INSERT INTO vectors (chunk_id, model_id, embedding) "
-            "SELECT id, ?, ? FROM chunks WHERE id = ? "
+            "SELECT id, ?, ? FROM document_chunks WHERE id = ? "
             "ON CONFLICT (chunk_id, model_id) DO UPDATE SET embedding = excluded.embedding",
             [
                 (model_id, row.tobytes(), int(chunk_id))
@@ -125,7 +125,7 @@ def nearest(
     condition, bindings = roots.condition(database, where)
     narrowed = (
         "AND v.chunk_id IN (SELECT c.id FROM documents AS d "
-        f"JOIN chunks AS c ON c.document_id = d.id WHERE TRUE{condition}) "
+        f"JOIN document_chunks AS c ON c.document_id = d.id WHERE TRUE{condition}) "
         if where
         else ""
     )

@@ -147,7 +147,7 @@ def _tag(value: str) -> Condition:
 def _name(value: str) -> Condition:
     return (
         "(d.id IN (SELECT c.document_id FROM definitions AS n "
-        "JOIN chunks AS c ON c.id = n.chunk_id WHERE n.folded GLOB ?))",
+        "JOIN document_chunks AS c ON c.id = n.chunk_id WHERE n.folded GLOB ?))",
         (glob(value),),
     )
 

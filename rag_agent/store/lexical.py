@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from rag_agent.store import roots
 from rag_agent.store.connection import Database
 from rag_agent.store.filters import Filter
+from rag_agent.store.folding import fold
 from rag_agent.store.records import PassageMatch, passage_text
+from rag_agent.types import Definition
 
 # Weights of the columns text, stem, folders, names (RANKING.md, point 11).
 PASSAGE_WEIGHTS = (1.0, 2.0, 1.0, 2.0)
@@ -17,7 +19,7 @@ PATH_WEIGHTS = (2.0, 1.0)  # name, folders
 _PASSAGE_JOIN = (
     # CROSS JOIN keeps the order: the other way round FTS5 would be asked once a passage.
     "passages_fts AS f CROSS JOIN passages AS p ON p.id = f.rowid "
-    "CROSS JOIN chunks AS c ON c.id = p.chunk_id "
+    "CROSS JOIN document_chunks AS c ON c.id = p.chunk_id "
     "CROSS JOIN documents AS d ON d.id = c.document_id"
 )
 
@@ -63,6 +65,22 @@ def match_paths(
         f"WHERE paths_fts MATCH ?{condition} ORDER BY score DESC, d.id LIMIT ?",
         (_any_of(words), *bindings, k),
     )
+
+
+def definitions(
+    database: Database, names: Sequence[str], where: Filter | None = None
+) -> list[tuple[int, Definition]]:
+    """(chunk id, definition) of everything with one of these names, whatever the case."""
+    condition, bindings = roots.condition(database, where)
+    rows = database.rows(
+        "SELECT n.chunk_id, n.name, n.kind, n.start_line, n.end_line "
+        "FROM json_each(?) AS w CROSS JOIN definitions AS n ON n.folded = w.value "
+        "CROSS JOIN document_chunks AS c ON c.id = n.chunk_id "
+        "CROSS JOIN documents AS d ON d.id = c.document_id "
+        f"WHERE TRUE{condition} ORDER BY n.chunk_id, n.start_line",
+        (json.dumps(sorted({fold(name) for name in names})), *bindings),
+    )
+    return [(chunk_id, Definition(*rest)) for chunk_id, *rest in rows]
 
 
 def passage_frequencies(database: Database, words: Sequence[str]) -> dict[str, int]:
@@ -137,7 +155,8 @@ def _with_text(database: Database, found: Sequence[tuple[int, float]]) -> list[P
         "SELECT p.id, c.id, d.id, d.path, p.start_line, p.end_line, "
         "       p.begin, p.length, p.own_text, c.text "
         "FROM json_each(?) AS w JOIN passages AS p ON p.id = w.value "
-        "JOIN chunks AS c ON c.id = p.chunk_id JOIN documents AS d ON d.id = c.document_id",
+        "JOIN document_chunks AS c ON c.id = p.chunk_id "
+        "JOIN documents AS d ON d.id = c.document_id",
         (json.dumps([identifier for identifier, _ in found]),),
     )
     by_id = {row[0]: row for row in rows}

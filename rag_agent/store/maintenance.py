@@ -64,7 +64,7 @@ def counts(database: Database) -> Counts:
             bytes=_size(database),
             vectors=dict(
                 database.rows(
-                    "SELECT m.fingerprint, (SELECT count(*) FROM vectors WHERE model_id = m.id) "
+                    "SELECT m.id, (SELECT count(*) FROM vectors WHERE model_id = m.id) "
                     "FROM models AS m"
                 )
             ),
@@ -108,7 +108,7 @@ _INVARIANTS = (
     ),
     (
         "SELECT count(*) FROM documents AS d WHERE d.chunks != "
-        "(SELECT count(*) FROM chunks WHERE document_id = d.id)",
+        "(SELECT count(*) FROM document_chunks WHERE document_id = d.id)",
         "{} documents lack chunks",
     ),
     (

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rag_agent.store.connection import Database
 
 
-def apply(database: Database, application_id: int) -> None:
+def apply(database: Database) -> None:
     """Bring the file to ``VERSION``; each step and the record of it are one transaction."""
     for version, step in enumerate(_STEPS, start=1):
         with database.transaction():
@@ -18,7 +18,6 @@ def apply(database: Database, application_id: int) -> None:
             if database.value("PRAGMA user_version") >= version:
                 continue
             step(database)
-            database.rows(f"PRAGMA application_id = {application_id}")
             database.rows(f"PRAGMA user_version = {version}")
 
 
@@ -32,6 +31,8 @@ def _first(database: Database) -> None:
     database.rows("INSERT INTO meta VALUES ('generation', '0')")
 
 
+# document_chunks and not chunks: pi-local-rag makes a table of that name, with triggers, in any
+# rag.db it is started on; so both can live in one file.
 # AUTOINCREMENT: the id of a chunk never names another text later, so a vector that arrives late
 # cannot land on a chunk it was not made for.
 # contentless_delete: the index keeps no copy of the words, and yet single rows can be removed.
@@ -73,7 +74,7 @@ _TABLES = (
     """,
     "CREATE INDEX documents_sizes ON documents (chunks, passages, words)",
     """
-    CREATE TABLE chunks (
+    CREATE TABLE document_chunks (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
         position INTEGER NOT NULL,
@@ -84,11 +85,11 @@ _TABLES = (
         hash BLOB NOT NULL                 -- of what is embedded: path, title, heading, text
     )
     """,
-    "CREATE INDEX chunks_of_document ON chunks (document_id, position)",
+    "CREATE INDEX chunks_of_document ON document_chunks (document_id, position)",
     """
     CREATE TABLE passages (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
+        chunk_id INTEGER NOT NULL REFERENCES document_chunks ON DELETE CASCADE,
         start_line INTEGER NOT NULL,
         end_line INTEGER NOT NULL,
         begin INTEGER NOT NULL,            -- a slice of the chunk's text, in characters
@@ -114,7 +115,7 @@ _TABLES = (
     """
     CREATE TABLE definitions (
         id INTEGER PRIMARY KEY,
-        chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
+        chunk_id INTEGER NOT NULL REFERENCES document_chunks ON DELETE CASCADE,
         name TEXT NOT NULL,
         folded TEXT NOT NULL,
         kind TEXT NOT NULL,
@@ -135,7 +136,7 @@ _TABLES = (
     """
     CREATE TABLE vectors (
         id INTEGER PRIMARY KEY,
-        chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
+        chunk_id INTEGER NOT NULL REFERENCES document_chunks ON DELETE CASCADE,
         model_id INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
         embedding BLOB NOT NULL,           -- float32, little-endian
         UNIQUE (chunk_id, model_id)
@@ -147,6 +148,8 @@ _TABLES = (
         path TEXT NOT NULL,
         reason TEXT NOT NULL,
         detail TEXT NOT NULL,
+        size INTEGER NOT NULL,             -- of the file whose content was the reason, else -1
+        mtime_ns INTEGER NOT NULL,
         PRIMARY KEY (root_id, path)
     ) WITHOUT ROWID
     """,

@@ -56,7 +56,7 @@ class StoredChunk:
 class Counts:
     """How much the store holds.
 
-    ``vectors`` counts by the model's fingerprint, ``languages`` and ``kinds`` count documents;
+    ``vectors`` counts by the model's id, ``languages`` and ``kinds`` count documents;
     ``bytes`` is what the index takes on the disk, files beside the database included.
     """
 
@@ -64,7 +64,7 @@ class Counts:
     chunks: int
     passages: int
     bytes: int
-    vectors: Mapping[str, int] = field(default_factory=dict)
+    vectors: Mapping[int, int] = field(default_factory=dict)
     languages: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
 

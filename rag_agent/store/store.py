@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from rag_agent.store import dense, filters, lexical, maintenance, roots, writing
 from rag_agent.store.connection import Database, VectorEngine, open_database
 from rag_agent.store.filters import Filter
-from rag_agent.store.folding import fold
 from rag_agent.store.records import (
     DOCUMENT_COLUMNS,
     Counts,
@@ -255,23 +254,30 @@ class Store:
         """All chunks of a document, in order."""
         return self._chunks("c.document_id = ?", (document_id,))
 
-    def definitions(self, names: Sequence[str]) -> list[tuple[int, Definition]]:
+    def definitions(
+        self, names: Sequence[str], where: Filter | None = None
+    ) -> list[tuple[int, Definition]]:
         """(chunk id, definition) of everything with one of these names, whatever the case."""
-        rows = self._database.rows(
-            "SELECT n.chunk_id, n.name, n.kind, n.start_line, n.end_line FROM definitions AS n "
-            "WHERE n.folded IN (SELECT value FROM json_each(?)) ORDER BY n.chunk_id, n.start_line",
-            (json.dumps([fold(name) for name in names]),),
-        )
-        return [(row[0], Definition(*row[1:])) for row in rows]
+        return lexical.definitions(self._database, names, where)
 
-    def skipped(self) -> list[Skipped]:
-        """Files that were seen and not indexed, by shown path."""
-        shown = roots.Shown(self._database)
-        rows = self._database.rows("SELECT root_id, path, reason, detail FROM skipped")
-        return sorted(
-            (Skipped(shown.path(row[0], row[1]), row[2], row[3]) for row in rows),
-            key=lambda item: item.path,
+    def skipped(self, root: Root | None = None) -> list[Skipped]:
+        """Files that were seen and not indexed: of one root by their paths in it, else as shown."""
+        rows = self._database.rows(
+            "SELECT root_id, path, reason, detail, size, mtime_ns FROM skipped ORDER BY path"
         )
+        if root is not None:
+            return [Skipped(*row[1:]) for row in rows if row[0] == root.id]
+        shown = roots.Shown(self._database)
+        return [Skipped(shown.path(row[0], row[1]), *row[2:]) for row in rows]
+
+    def warnings(self) -> list[str]:
+        """What extractors noted about indexed documents, each with the path it is about."""
+        shown = roots.Shown(self._database)
+        rows = self._database.rows(
+            "SELECT d.root_id, d.path, w.value FROM documents AS d, json_each(d.warnings) AS w "
+            "WHERE d.warnings != '[]' ORDER BY d.root_id, d.path"
+        )
+        return [f"{shown.path(root_id, path)}: {warning}" for root_id, path, warning in rows]
 
     def counts(self) -> Counts:
         """How much there is."""
@@ -295,7 +301,8 @@ class Store:
             shown = roots.Shown(self._database)
             rows = self._database.rows(
                 "SELECT c.id, c.start_line, c.end_line, c.heading, c.text, "
-                f"{DOCUMENT_COLUMNS} FROM chunks AS c JOIN documents AS d ON d.id = c.document_id "
+                f"{DOCUMENT_COLUMNS} FROM document_chunks AS c "
+                "JOIN documents AS d ON d.id = c.document_id "
                 f"WHERE {condition} ORDER BY c.document_id, c.position",
                 bindings,
             )
@@ -310,7 +317,7 @@ class Store:
             passages = group_passages(
                 self._database.rows(
                     "SELECT p.chunk_id, p.start_line, p.end_line, p.begin, p.length, p.own_text, "
-                    "c.text FROM passages AS p JOIN chunks AS c ON c.id = p.chunk_id "
+                    "c.text FROM passages AS p JOIN document_chunks AS c ON c.id = p.chunk_id "
                     "WHERE p.chunk_id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
                     ids,
                 )

@@ -134,7 +134,8 @@ def _put_chunks(
     """Ids of the chunks, in order."""
     free: dict[bytes, list[int]] = {}
     rows = database.rows(
-        "SELECT id, hash FROM chunks WHERE document_id = ? ORDER BY position DESC", (document_id,)
+        "SELECT id, hash FROM document_chunks WHERE document_id = ? ORDER BY position DESC",
+        (document_id,),
     )
     for identifier, digest in rows:
         free.setdefault(digest, []).append(identifier)
@@ -143,7 +144,7 @@ def _put_chunks(
         database.many(
             f"DELETE FROM {table} WHERE chunk_id = ?", [(identifier,) for identifier, _ in rows]
         )
-    fresh = next_id(database, "chunks")
+    fresh = next_id(database, "document_chunks")
     ids, moved, added = [], [], []
     for position, chunk in enumerate(chunks):
         digest = _embedded_hash(document, chunk)
@@ -158,12 +159,12 @@ def _put_chunks(
             fresh += 1
     gone = [(identifier,) for left in free.values() for identifier in left]
     if gone:
-        database.many("DELETE FROM chunks WHERE id = ?", gone)
+        database.many("DELETE FROM document_chunks WHERE id = ?", gone)
         bump_generation(database)
     database.many(
-        "UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?", moved
+        "UPDATE document_chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?", moved
     )
-    database.many("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", added)
+    database.many("INSERT INTO document_chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", added)
     return ids
 
 
@@ -231,8 +232,14 @@ def clear(database: Database) -> None:
             database.rows(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
         # Children before parents, so that no cascade finds anything.
         for table in (
-            "common_words", "skipped", "vectors", "definitions", "passages", "chunks", "documents"
-        ):  # fmt: skip
+            "common_words",
+            "skipped",
+            "vectors",
+            "definitions",
+            "passages",
+            "document_chunks",
+            "documents",
+        ):
             database.rows(f"DELETE FROM {table}")
         for statement in TRIGGERS.values():
             database.rows(statement)
@@ -249,9 +256,16 @@ def set_skipped(
             f"DELETE FROM skipped WHERE root_id = ? AND {condition}", (root.id, *bindings)
         )
         database.many(
-            "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (root.id, storable(item.path), item.reason, storable(item.detail))
+                (
+                    root.id,
+                    storable(item.path),
+                    item.reason,
+                    storable(item.detail),
+                    item.size,
+                    item.mtime_ns,
+                )
                 for item in skipped
             ],
         )

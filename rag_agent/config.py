@@ -1,0 +1,209 @@
+"""The settings in config.json: read, checked, changed without losing what we do not know."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from rag_agent.errors import ConfigError
+
+_FILE = "config.json"
+_LOCK_TIMEOUT = 10  # seconds; a save takes milliseconds
+
+Check = Callable[[Any], Any]
+"""Gives the value as the field holds it, or raises ValueError saying what it must be."""
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def _number(low: float, high: float) -> Check:
+    def check(value: Any) -> float:
+        known = isinstance(value, int | float) and not isinstance(value, bool)
+        if not known or not low <= value <= high:
+            raise ValueError(f"a number from {low:g} to {high:g}")
+        return float(value)
+
+    return check
+
+
+def _integer(low: int, high: int) -> Check:
+    def check(value: Any) -> int:
+        known = isinstance(value, int | float) and not isinstance(value, bool)
+        if not known or not low <= value <= high or value != int(value):
+            raise ValueError(f"a whole number from {low:,} to {high:,}")
+        return int(value)
+
+    return check
+
+
+def _optional(check: Check) -> Check:
+    def checked(value: Any) -> Any:
+        try:
+            return None if value is None else check(value)
+        except ValueError as error:
+            raise ValueError(f"{error}, or null") from error
+
+    return checked
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text that is not empty")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError("a list of texts")
+    return tuple(value)
+
+
+def _setting(default: Any, check: Check) -> Any:
+    return field(default=default, metadata={"check": check})
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings of a store. In config.json a field ``rag_top_k`` is the key ``ragTopK``."""
+
+    rag_enabled: bool = _setting(True, _boolean)
+    rag_top_k: int = _setting(5, _integer(1, 100))
+    rag_score_threshold: float = _setting(0.1, _number(0, 1))
+    rag_alpha: float = _setting(0.4, _number(0, 1))  # weight of BM25
+    extra_extensions: tuple[str, ...] = _setting((), _texts)
+    exclude_extensions: tuple[str, ...] = _setting((), _texts)
+    tracked_paths: tuple[str, ...] = _setting((), _texts)
+    exclude_patterns: tuple[str, ...] = _setting((), _texts)
+    max_file_bytes: int = _setting(2_000_000, _integer(1, 1 << 40))  # text and code
+    max_document_bytes: int = _setting(64_000_000, _integer(1, 1 << 40))  # PDF, DOCX, …
+    embedding_model: str = _setting("all-MiniLM-L6-v2", _text)
+    embedding_threads: int | None = _setting(None, _optional(_integer(1, 256)))
+    rag_auto_refresh: bool = _setting(True, _boolean)
+    rag_token_budget: int = _setting(1500, _integer(50, 100_000))  # of one injection
+    rag_time_budget_ms: int = _setting(300, _integer(10, 60_000))  # of one injection
+
+
+def load(folder: Path) -> Config:
+    """The settings of the store in ``folder``; defaults where config.json or a key is missing.
+
+    Raises:
+        ConfigError: the file cannot be read or parsed, or a value cannot be used.
+    """
+    path = folder / _FILE
+    return _checked(_read(path), path)
+
+
+def save(folder: Path, config: Config) -> None:
+    """Write settings that differ from the file; its other keys and their order stay.
+
+    Raises:
+        ConfigError: a value cannot be used, or the file does not parse; it is then left as it is.
+    """
+    values = {key_of(item): getattr(config, item.name) for item in fields(Config)}
+    _write(folder, values)
+
+
+def update(folder: Path, changes: Mapping[str, Any]) -> Config:
+    """Change settings by their names in ``Config`` and return all; safe against other writers.
+
+    Raises:
+        ConfigError: as ``save``, or a name is unknown.
+    """
+    known = {item.name: key_of(item) for item in fields(Config)}
+    unknown = [name for name in changes if name not in known]
+    if unknown:
+        raise ConfigError(f"unknown setting {unknown[0]!r}; settings: {', '.join(known)}")
+    return _write(folder, {known[name]: value for name, value in changes.items()})
+
+
+def key_of(item: Field[Any]) -> str:
+    """The key in config.json of a field of ``Config``."""
+    first, *rest = item.name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _checked(raw: Mapping[str, Any], path: Path) -> Config:
+    changes = {}
+    for item in fields(Config):
+        key = key_of(item)
+        if key in raw:
+            try:
+                changes[item.name] = item.metadata["check"](raw[key])
+            except (ValueError, OverflowError) as error:
+                shown = json.dumps(raw[key], ensure_ascii=False, default=str)
+                raise ConfigError(
+                    f"{_FILE}: {key} must be {error}, not {shown[:80]} (in {path})"
+                ) from error
+    return replace(Config(), **changes)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8, or remove it to start "
+            "from the defaults"
+        ) from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
+    try:
+        raw = json.loads(text) if text.strip() else {}
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"{path} is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}; "
+            "correct it, or remove it to start from the defaults"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not usable JSON: {error}") from error
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path} must hold an object {{…}}, not {text.strip()[:40]!r}")
+    return raw
+
+
+def _write(folder: Path, values: Mapping[str, Any]) -> Config:
+    """Merge values into the file as it is now, whatever was read of it before."""
+    import filelock  # only for writing, which is rare
+
+    path = folder / _FILE
+    try:
+        with filelock.FileLock(folder / "config.lock", timeout=_LOCK_TIMEOUT):
+            raw = _read(path)
+            defaults = {key_of(item): item.default for item in fields(Config)}
+            for key, value in values.items():
+                if key in raw or value != defaults[key]:
+                    raw[key] = list(value) if isinstance(value, tuple) else value
+            config = _checked(raw, path)
+            _replace(path, json.dumps(raw, ensure_ascii=False, indent=2) + "\n")
+    except filelock.Timeout as error:
+        raise ConfigError(f"{path} is being changed by another process; try again") from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror or error}") from error
+    return config
+
+
+def _replace(path: Path, text: str) -> None:
+    """All or nothing, also when the power fails; a link keeps pointing to the same file."""
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.new")
+    try:
+        with temporary.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
