@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rag_agent.chunk import lines, markdown
+from rag_agent.chunk import code, lines, markdown
 from rag_agent.chunk.cut import assemble
 from rag_agent.chunk.outline import Outline
 from rag_agent.types import Chunk, Document
@@ -20,7 +20,7 @@ passages, headings or definitions: a cost, a size, a grammar or a row of a langu
 
 _Outliner = Callable[[Document, Sequence[str]], Outline]
 
-_BY_KIND: Mapping[str, _Outliner] = {"prose": markdown.outline}
+_BY_KIND: Mapping[str, _Outliner] = {"code": code.outline, "prose": markdown.outline}
 """The kind of a document -> its way of cutting."""
 
 

@@ -39,7 +39,7 @@ def assemble(document: Document, lines: Sequence[str], outline: Outline) -> list
                 start=start + 1,
                 end=end,
                 text="\n".join(lines[start:end]),
-                heading=outline.heading(start),
+                heading=outline.heading(start, end),
                 definitions=definitions.until(end),
                 passages=tuple(_passages(lines, sizes, outline.costs, start, end)),
             )
@@ -108,7 +108,7 @@ def _long_line(
             start=index + 1,
             end=index + 1,
             text=piece,
-            heading=outline.heading(index),
+            heading=outline.heading(index, index + 1),
             definitions=definitions.until(index + 1),
             passages=(Passage(index + 1, index + 1, piece),),
         )

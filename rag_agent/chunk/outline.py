@@ -53,10 +53,17 @@ class Outline:
     sections: Sequence[tuple[int, str]] = ()
     definitions: Sequence[Definition] = ()
 
-    def heading(self, line: int) -> str:
-        """The heading in force at a line (from 0), or an empty string before the first one."""
-        position = bisect_right(self.sections, line, key=_line) - 1
-        return shorten(self.sections[position][1]) if position >= 0 else ""
+    def heading(self, start: int, end: int) -> str:
+        """The heading in force at line ``start``; if there is none, the first before ``end``."""
+        position = bisect_right(self.sections, start, key=_line) - 1
+        if position >= 0 and self.sections[position][1]:
+            return shorten(self.sections[position][1])
+        for line, heading in self.sections[position + 1 :]:
+            if line >= end:
+                break
+            if heading:
+                return shorten(heading)
+        return ""
 
 
 def shorten(heading: str) -> str:
