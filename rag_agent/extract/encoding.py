@@ -20,10 +20,10 @@ _ASCII = re.compile("[\0-\x7f]+")
 # What a file says of itself: <meta charset=…>, <?xml encoding=…?>, # -*- coding: … -*-
 _DECLARED = re.compile(rb"(?:charset|coding)\s*[=:]\s*[\"']?\s*([A-Za-z][-\w.]+)")
 _DECLARED_WITHIN = 1024  # bytes, as browsers look for a charset (WHATWG HTML, prescan)
-# The encodings that text files are found in. Left to itself, charset-normalizer tries about
-# ninety and names exotic ones for short files.
+# The encodings that text files are found in, the likeliest first: that decides where several fit
+# equally well. Left to itself, charset-normalizer names exotic ones for short files.
 _CANDIDATES = [
-    "cp1252", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1251", "koi8_r", "cp1250",
+    "cp1252", "euc_jp", "cp949", "cp932", "gb18030", "big5", "cp1251", "koi8_r", "cp1250",
     "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874", "iso2022_jp", "cp850", "mac_roman",
 ]  # fmt: skip
 
@@ -137,5 +137,11 @@ def _detected(data: bytes) -> str | None:
         size += len(lines[-1])
         if size >= _SAMPLE:
             break
-    best = from_bytes(b"\n".join(lines), cp_isolation=_CANDIDATES).best()
-    return None if best is None else best.encoding
+    matches = from_bytes(b"\n".join(lines), cp_isolation=_CANDIDATES)
+    ranked = [
+        (match.chaos, -match.coherence, _CANDIDATES.index(encoding))
+        for match in matches
+        for encoding in match.could_be_from_charset  # those that give the same text
+        if encoding in _CANDIDATES
+    ]
+    return _CANDIDATES[min(ranked)[2]] if ranked else None

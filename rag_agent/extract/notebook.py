@@ -43,7 +43,7 @@ def read(data: bytes, path: str) -> Document:
     text = text + "\n" if text else ""
     title, links = title_and_links(text)
     if cut:
-        warnings += (f"{cut} outputs cut after {_LONGEST_OUTPUT:,} characters",)
+        warnings += (f"outputs cut after {_LONGEST_OUTPUT:,} characters: {cut}",)
     return Document(
         path=path,
         kind="prose",

@@ -74,18 +74,18 @@ def _page(pdf: pypdfium2.PdfDocument, number: int, data: bytes) -> tuple[str, bo
         page = pdf[number]
     except pypdfium2.PdfiumError:  # one broken page; pdfminer may mend it
         return _second_opinion(data, number), True
-    kinds = {item.type for item in page.get_objects()}
     text_page = page.get_textpage()
     text = _tidy(text_page.get_text_bounded())
     text_page.close()
+    if _garbage(text) <= _GARBAGE:
+        page.close()
+        return text, True
+    kinds = {item.type for item in page.get_objects()}
     page.close()
     # Without text objects the page is a picture or blank, and pdfminer (thirty times slower)
     # would find nothing either.
-    if raw.FPDF_PAGEOBJ_TEXT in kinds and _garbage(text) > _GARBAGE:
-        other = _second_opinion(data, number)
-        if _garbage(other) < _garbage(text):
-            text = other
-    return text, bool(kinds)
+    other = _second_opinion(data, number) if raw.FPDF_PAGEOBJ_TEXT in kinds else ""
+    return min(text, other, key=_garbage), bool(kinds)
 
 
 def _second_opinion(data: bytes, number: int) -> str:

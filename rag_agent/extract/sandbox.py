@@ -81,7 +81,7 @@ class Sandbox:
     def _start(self) -> subprocess.Popen[bytes]:
         folders = json.dumps([folder for folder in sys.path if folder])
         return subprocess.Popen(
-            [sys.executable, "-I", "-W", "ignore", "-c", _START, folders, str(self._memory)],
+            [sys.executable, "-I", "-u", "-W", "ignore", "-c", _START, folders, str(self._memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),

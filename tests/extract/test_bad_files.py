@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import io
+import json
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rag_agent.errors import ExtractError, TooLarge
+from rag_agent.extract import extract
+from rag_agent.extract.archive import open_archive
+
+FORMATS = Path(__file__).parents[2] / "fixtures" / "formats"
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def _zip(**parts: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, data in parts.items():
+            archive.writestr(name.replace("__", "/").replace("_xml", ".xml"), data)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "message"),
+    [
+        (b"", "a.pdf", "cannot be parsed"),
+        (b"%PDF-1.7 and then nothing", "a.pdf", "cannot be parsed"),
+        (random.Random(1).randbytes(100_000), "a.pdf", "cannot be parsed"),
+        (b"%PDF-1.7\n" + random.Random(2).randbytes(100_000), "a.pdf", "cannot be parsed"),
+        (b"", "a.docx", "not a zip archive"),
+        (b"plain text", "a.docx", "not a zip archive"),
+        (_zip(other=b"x"), "a.docx", "the archive has no word/document.xml"),
+        (_zip(word__document_xml=b"<not closed"), "a.docx", "cannot be parsed"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512), "a.docx", "encrypted or old format"),
+        (b'{"cells": [\n{"a": }\n]}', "a.ipynb", "broken JSON (line 2, column 7"),
+        (b"[" * 100_000, "a.ipynb", "nested too deeply"),
+        (b"[]", "a.ipynb", "not a notebook"),
+        (b'{"cells": 3}', "a.ipynb", "not a notebook"),
+    ],
+)
+def test_a_broken_file_is_one_clear_line(data: bytes, path: str, message: str) -> None:
+    with pytest.raises(ExtractError) as caught:
+        extract(data, path)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_encrypted_pdf_says_so_and_what_to_do() -> None:
+    with pytest.raises(ExtractError, match="it needs a password; save a copy without one"):
+        extract((FORMATS / "encrypted.pdf").read_bytes(), "encrypted.pdf")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9, 0.99])
+@pytest.mark.parametrize("file", ["survey.pdf", "tender.docx"])
+def test_a_truncated_document_is_mended_or_refused_and_the_next_is_read(
+    file: str, share: float
+) -> None:
+    data = (FORMATS / file).read_bytes()
+    try:
+        text = extract(data[: int(len(data) * share)], file).text
+    except ExtractError as error:
+        text = str(error)
+    assert text
+    assert extract(data, file).text
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked() -> None:
+    bomb = _zip(word__document_xml=bytes(600 * 1024**2))
+    assert len(bomb) < 4 * 1024**2
+    with pytest.raises(
+        TooLarge, match=r"bomb\.docx: unpacks to too much \(600 MB, more than 512\)"
+    ):
+        extract(bomb, "bomb.docx")
+
+
+def test_many_small_parts_count_together() -> None:
+    archive = _zip(**{f"part{number}": bytes(100) for number in range(11)})
+    open_archive(archive, "a.docx", "part0", limit=1100).close()
+    with pytest.raises(TooLarge):
+        open_archive(archive, "a.docx", "part0", limit=1099)
+
+
+def test_entities_that_multiply_are_refused() -> None:
+    levels = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(9))
+    source = (
+        f'<!DOCTYPE d [<!ENTITY l0 "lol">{levels}]>'
+        f'<w:document xmlns:w="{_WORD}"><w:body><w:p><w:r><w:t>&l9;</w:t></w:r></w:p></w:body>'
+        "</w:document>"
+    )
+    with pytest.raises(ExtractError, match=r"a\.docx: "):
+        extract(_zip(word__document_xml=source.encode()), "a.docx")
+
+
+def test_html_nested_too_deeply_for_its_structure_keeps_its_words() -> None:
+    document = extract(b"<div>" * 20_000 + b"the only words", "deep.html")
+    assert document.text == "the only words\n"
+    assert document.warnings == (
+        "nested too deeply for headings and tables: only the words were kept",
+    )
+
+
+def test_json_nested_deeply_is_text_like_any_other() -> None:
+    data = b"[" * 100_000 + b"\n" + b"]" * 100_000
+    assert extract(data, "deep.json").text.encode() == data
+
+
+def test_random_bytes_in_a_text_file_become_text_with_a_warning() -> None:
+    document = extract(random.Random(3).randbytes(1_000_000), "noise.md")
+    assert document.text.encode("utf-8")
+    assert any("replaced" in warning for warning in document.warnings)
+
+
+def test_an_empty_file_is_an_empty_document() -> None:
+    assert [extract(b"", path).text for path in ("a.py", "a.md", "a.csv", "a.ipynb")] == [""] * 4
+
+
+def test_a_page_in_another_encoding_is_read_as_it_declares() -> None:
+    page = '<meta charset="shift_jis"><title>潮位表</title><p>港の潮位</p>'
+    document = extract(page.encode("shift_jis"), "a.html")
+    assert (document.title, document.text) == ("潮位表", "港の潮位\n")
+    assert document.warnings == ("read as shift_jis, because it is not UTF-8",)
+
+
+def test_a_long_output_of_a_notebook_is_cut_and_the_cut_is_said() -> None:
+    output = {"output_type": "stream", "name": "stdout", "text": "loss 0.1\n" * 10_000}
+    cell = {"cell_type": "code", "source": "train()", "outputs": [output]}
+    document = extract(json.dumps({"cells": [cell]}).encode(), "a.ipynb")
+    assert len(document.text) < 11_000
+    assert document.warnings == ("outputs cut after 10,000 characters: 1",)
+
+
+def test_progress_bars_of_a_notebook_leave_only_their_last_state() -> None:
+    output = {"output_type": "stream", "name": "stderr", "text": ["10%|#\r", "99%|####\r\ndone\n"]}
+    cell = {"cell_type": "code", "source": "a", "outputs": [output]}
+    document = extract(json.dumps({"cells": [cell]}).encode(), "a.ipynb")
+    assert "```output\n99%|####\ndone\n```" in document.text
+    assert "10%" not in document.text
+
+
+def test_a_notebook_of_version_3_is_read() -> None:
+    cells = [
+        {"cell_type": "heading", "level": 2, "source": ["Old heading"]},
+        {"cell_type": "code", "input": ["print 1"], "outputs": []},
+    ]
+    notebook = {"nbformat": 3, "worksheets": [{"cells": cells}]}
+    document = extract(json.dumps(notebook).encode(), "a.ipynb")
+    assert document.text == "## Old heading\n\n```python\nprint 1\n```\n"
+
+
+def test_code_in_a_notebook_cannot_end_its_own_fence() -> None:
+    cell = {"cell_type": "code", "source": 'text = """\n```\n# no heading\n```\n"""'}
+    document = extract(json.dumps({"cells": [cell]}).encode(), "a.ipynb")
+    assert document.text.startswith("````python\n")
+    assert document.title == ""
