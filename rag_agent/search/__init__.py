@@ -1,1 +1,12 @@
-"""To be filled."""
+"""From a question to hits; modules in the order they run.
+
+``question`` reads it, ``lexical`` and ``dense`` score passages and chunks, ``candidates`` gathers
+them by file, ``fusion`` and ``signals`` rank the files, ``passages`` chooses the lines to show.
+"""
+
+from __future__ import annotations
+
+from rag_agent.search.explain import explain
+from rag_agent.search.hybrid import SearchOptions, search
+
+__all__ = ["SearchOptions", "explain", "search"]

@@ -1,0 +1,122 @@
+"""From all sources to the files that may answer: passages, paths, definitions, vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rag_agent.search import dense, lexical
+from rag_agent.search.dense import Meaning
+from rag_agent.search.matches import ChunkMatch, FileMatch, by_file
+from rag_agent.search.question import Question
+from rag_agent.search.signals import weight_of
+from rag_agent.types import Definition
+
+if TYPE_CHECKING:
+    from rag_agent.store import Filter, Store, StoredChunk
+
+_PATHS = 20  # documents by the words of their paths
+_UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
+_CHUNKS_OF_UNSEEN = 40
+_DEFINITIONS = 100  # a name such as "get" is defined a thousand times; the weightiest are kept
+
+
+def find_candidates(
+    store: Store, question: Question, meaning: Meaning | None, where: Filter | None
+) -> list[FileMatch]:
+    """The files that may answer, with what is known of their chunks, in no order."""
+    passages = _passages(store, question, where)
+    near = dense.nearest(store, meaning, where) if meaning else {}
+    asked = _definitions(store, question)
+    if where is not None:
+        # The filter narrowed the other sources; a definition may not bring a file back in. Names
+        # are in the word index, so one that passes is among the passages.
+        asked = {chunk: found for chunk, found in asked.items() if chunk in passages}
+    chunks = store.chunks([*dict.fromkeys([*passages, *near, *asked])])
+    unseen = _by_path(store, question, where, {c.document.id for c in chunks.values()})
+    cosines = dict(near)
+    if meaning:
+        missing = [identifier for identifier in [*chunks, *unseen] if identifier not in cosines]
+        cosines.update(dense.cosines(store, meaning, missing))
+    average = store.average_passage_words()
+    return by_file(
+        [
+            _match(question, stored, passages.get(stored.id, []), cosines, asked, average)
+            for stored in [*chunks.values(), *unseen.values()]
+        ]
+    )
+
+
+Counted = tuple[float, Mapping[str, int], int]
+"""A passage's BM25, its counts of the question's words, its length in words."""
+
+
+def _passages(store: Store, question: Question, where: Filter | None) -> dict[int, list[Counted]]:
+    """By chunk, the passages that matched."""
+    average = store.average_passage_words()
+    found: dict[int, list[Counted]] = {}
+    for match in store.match(list(question.words), lexical.CANDIDATES, where):
+        counts, length = lexical.count_words(question, match.text)
+        in_path = lexical.path_words(match.path)
+        counts_with_path = lexical.with_words(counts, in_path)
+        score = lexical.bm25(question, counts_with_path, length + len(in_path), average)
+        found.setdefault(match.chunk_id, []).append((score, counts, length))
+    return found
+
+
+def _definitions(store: Store, question: Question) -> dict[int, list[Definition]]:
+    """By chunk, the weightiest definitions whose names stand in the question."""
+    if not question.names:
+        return {}
+    pairs = store.definitions(question.names)
+    if len(pairs) > _DEFINITIONS:
+        pairs = sorted(pairs, key=lambda pair: -weight_of(pair[1], question))[:_DEFINITIONS]
+    found: dict[int, list[Definition]] = {}
+    for chunk_id, definition in pairs:
+        found.setdefault(chunk_id, []).append(definition)
+    return found
+
+
+def _by_path(
+    store: Store, question: Question, where: Filter | None, seen: set[int]
+) -> dict[int, StoredChunk]:
+    """Chunks of files that only their paths found."""
+    ranked = store.match_paths(list(question.words), _PATHS, where)
+    unseen = [document for document, _ in ranked if document not in seen][:_UNSEEN]
+    return {
+        stored.id: stored
+        for document in unseen
+        for stored in store.chunks_of(document)[:_CHUNKS_OF_UNSEEN]
+    }
+
+
+def _match(
+    question: Question,
+    stored: StoredChunk,
+    passages: Sequence[Counted],
+    cosines: Mapping[int, float],
+    asked: Mapping[int, Sequence[Definition]],
+    average: float,
+) -> ChunkMatch:
+    counts: dict[str, int] = {}
+    length = 0
+    for _, words, size in passages:
+        length += size
+        for word, count in words.items():
+            counts[word] = counts.get(word, 0) + count
+    # The passages that did not match have other words; what they add is length.
+    everything = len(stored.chunk.passages) or 1
+    length = max(length, math.ceil(everything * average))
+    in_path = lexical.path_words(stored.document.path)
+    score = lexical.bm25(
+        question, lexical.with_words(counts, in_path), length + len(in_path), 2.5 * average
+    )
+    return ChunkMatch(
+        stored=stored,
+        passages=tuple(sorted((score for score, _, _ in passages), reverse=True)),
+        bm25=score,
+        cosine=cosines.get(stored.id),
+        found=frozenset(counts),
+        asked=tuple(asked.get(stored.id, ())),
+    )

@@ -1,0 +1,69 @@
+"""Words and meaning brought to one scale and blended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median
+
+from rag_agent.search.matches import FileMatch
+from rag_agent.types import Kind
+
+# How many of its best places speak for a file: source code answers in several, prose in one.
+_PLACES: dict[Kind, int] = {"code": 3, "prose": 1, "data": 1}
+_PASSAGE_SHARE = 0.56  # best passages against the best chunk as a whole; 2.3 : 1.8 when fitted
+
+
+def lexical(files: Sequence[FileMatch]) -> list[float]:
+    """For each file how well its words match, in [0, 1], the best of its kind having about 1."""
+    sums = {
+        count: _by_maximum([sum(file.best_passages(count)) for file in files]) for count in (1, 3)
+    }
+    chunks = _by_maximum([file.bm25 for file in files])
+    return [
+        _PASSAGE_SHARE * sums[_PLACES[file.document.kind]][place]
+        + (1 - _PASSAGE_SHARE) * chunks[place]
+        for place, file in enumerate(files)
+    ]
+
+
+def semantic(files: Sequence[FileMatch]) -> list[float | None]:
+    """For each file how near its chunks are in meaning, in [0, 1]; None where it has no vector.
+
+    The middle candidate has 0 and the nearest 1: cosines of one model lie close together, at a
+    height that depends on the question.
+    """
+    scaled = {count: _from_median([_cosine(file, count) for file in files]) for count in (1, 3)}
+    return [scaled[_PLACES[file.document.kind]][place] for place, file in enumerate(files)]
+
+
+def blend(words: float, meaning: float | None, alpha: float) -> tuple[float, float]:
+    """What words and meaning contribute; ``alpha`` is the weight of BM25, both parts in [0, 1].
+
+    Where the meaning is not known yet the words stand for it: a file whose vectors are still to
+    come is neither punished nor preferred.
+    """
+    if meaning is None:
+        return words, 0.0
+    return alpha * words, (1 - alpha) * meaning
+
+
+def _cosine(file: FileMatch, count: int) -> float | None:
+    cosines = file.best_cosines(count)
+    return fmean(cosines) if cosines else None
+
+
+def _by_maximum(values: Sequence[float]) -> list[float]:
+    highest = max(values, default=0.0)
+    return [value / highest if highest > 0 else 0.0 for value in values]
+
+
+def _from_median(values: Sequence[float | None]) -> list[float | None]:
+    known = [value for value in values if value is not None]
+    low, high = (median(known), max(known)) if known else (0.0, 0.0)
+    if high <= low:
+        # All alike, or only one: no reason to prefer any, and none to punish.
+        return [None if value is None else 1.0 for value in values]
+    return [
+        None if value is None else min(1.0, max(0.0, (value - low) / (high - low)))
+        for value in values
+    ]

@@ -1,0 +1,115 @@
+"""Search: the algorithm on one screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_agent.errors import QueryError
+from rag_agent.search import fusion
+from rag_agent.search.candidates import find_candidates
+from rag_agent.search.dense import Meaning, read_meaning
+from rag_agent.search.matches import FileMatch
+from rag_agent.search.passages import choose_chunks, evidence
+from rag_agent.search.question import Question, read_question
+from rag_agent.search.signals import MEANING, SIGNALS, WORDS
+from rag_agent.store import filters
+from rag_agent.types import Hit, SearchResults
+
+if TYPE_CHECKING:
+    from rag_agent.store import Store
+    from rag_agent.types import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """``alpha`` is the weight of BM25 in the blend, in [0, 1]; the rest is the cosine's."""
+
+    alpha: float = 0.4
+
+
+def search(
+    store: Store,
+    query: str,
+    *,
+    embedder: Embedder | None,
+    options: SearchOptions | None = None,
+    limit: int = 10,
+    where: str = "",
+) -> SearchResults:
+    """The files that answer, best first, each with its best chunk and up to two more.
+
+    Without an embedder, or while nothing is embedded, words alone rank, and a note says so.
+
+    Raises:
+        QueryError: the query is empty, the filter cannot be understood, or limit is below 1.
+    """
+    started = time.perf_counter()
+    if limit < 1:
+        raise QueryError(f"limit is {limit}; ask for at least 1 hit")
+    alpha = (options or SearchOptions()).alpha
+    narrowed = filters.compile(where)
+    question, notes = read_question(store, query)
+    meaning, without = read_meaning(store, embedder, question.text)
+    with store.snapshot():
+        files = find_candidates(store, question, meaning, narrowed)
+    ranked = rank(question, files, alpha)
+    return SearchResults(
+        query=query,
+        mode="hybrid" if meaning else "lexical",
+        hits=tuple(_hit(question, scored, alpha) for scored in ranked[:limit]),
+        took_ms=(time.perf_counter() - started) * 1000,
+        notes=(*notes, *without, *_missing_vectors(store, meaning, files)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A file with what its score is the sum of."""
+
+    file: FileMatch
+    signals: Mapping[str, float]
+
+    @property
+    def score(self) -> float:
+        """Orders files of one question; says nothing across questions."""
+        return sum(self.signals.values())
+
+
+def rank(question: Question, files: Sequence[FileMatch], alpha: float) -> list[Scored]:
+    """Best first: the blend of words and meaning, and what the signals add to or take from it."""
+    scored = []
+    for file, words, meaning in zip(
+        files, fusion.lexical(files), fusion.semantic(files), strict=True
+    ):
+        from_words, from_meaning = fusion.blend(words, meaning, alpha)
+        signals = {WORDS: from_words, MEANING: from_meaning}
+        for signal in SIGNALS:
+            signals[signal.name] = signal.weight * signal.measure(question, file)
+        scored.append(Scored(file, {name: value for name, value in signals.items() if value}))
+    return sorted(scored, key=lambda found: (-found.score, found.file.shown_path))
+
+
+def _hit(question: Question, scored: Scored, alpha: float) -> Hit:
+    best, *more = choose_chunks(question, scored.file, alpha)
+    return Hit(
+        path=scored.file.shown_path,
+        score=scored.score,
+        chunk=best,
+        more=tuple(more),
+        signals=scored.signals,
+        evidence=evidence(question, scored.file),
+        converted=scored.file.document.converted,
+    )
+
+
+def _missing_vectors(
+    store: Store, meaning: Meaning | None, files: Sequence[FileMatch]
+) -> Sequence[str]:
+    """A note where some of what was found could be ranked by words only."""
+    if meaning is None or all(c.cosine is not None for file in files for c in file.chunks):
+        return ()
+    missing = store.count_pending(meaning.model)
+    return (f"{missing:,} chunks are not embedded yet and were ranked by words only.",)

@@ -1,0 +1,64 @@
+"""What the candidates of a question are made of: files, and what is known of their chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_agent.types import Definition, StoredDocument
+
+if TYPE_CHECKING:
+    from rag_agent.store import StoredChunk
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMatch:
+    """One chunk that may answer.
+
+    ``passages`` are the BM25 of those of its passages that matched, ``bm25`` that of the chunk as
+    a whole, ``cosine`` is None where the chunk has no vector yet, ``found`` are the words of the
+    question in it, ``asked`` the definitions in it whose name stands in the question.
+    """
+
+    stored: StoredChunk
+    passages: tuple[float, ...] = ()
+    bm25: float = 0.0
+    cosine: float | None = None
+    found: frozenset[str] = frozenset()
+    asked: tuple[Definition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileMatch:
+    """A file and its candidate chunks. There is at least one chunk."""
+
+    document: StoredDocument
+    shown_path: str
+    chunks: tuple[ChunkMatch, ...]
+
+    def best_passages(self, count: int) -> list[float]:
+        """The BM25 of the file's best passages, highest first."""
+        scores = (score for chunk in self.chunks for score in chunk.passages)
+        return sorted(scores, reverse=True)[:count]
+
+    def best_cosines(self, count: int) -> list[float]:
+        """The cosines of the file's nearest chunks, highest first; empty without vectors."""
+        cosines = (chunk.cosine for chunk in self.chunks if chunk.cosine is not None)
+        return sorted(cosines, reverse=True)[:count]
+
+    @property
+    def bm25(self) -> float:
+        """BM25 of the best chunk as a whole."""
+        return max(chunk.bm25 for chunk in self.chunks)
+
+
+def by_file(chunks: Sequence[ChunkMatch]) -> list[FileMatch]:
+    """The chunks gathered by the file they belong to."""
+    gathered: dict[int, list[ChunkMatch]] = {}
+    for chunk in chunks:
+        gathered.setdefault(chunk.stored.document.id, []).append(chunk)
+    return [
+        FileMatch(own[0].stored.document, own[0].stored.shown_path, tuple(own))
+        for own in gathered.values()
+    ]

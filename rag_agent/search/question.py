@@ -1,0 +1,105 @@
+"""What a question asks for: its words and how rare they are, and the names in it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from rag_agent.errors import QueryError
+from rag_agent.tokens import STOP_WORDS, query_words
+
+if TYPE_CHECKING:
+    from rag_agent.store import Store
+
+_MOST_CHARACTERS = 200_000  # a pasted log; its words are the same further on
+_MOST_WORDS = 64  # the rarest; a bug report with its trace has about 200, and 64 find the same
+_MOST_NAMES = 64
+_NAME = re.compile(r"[^\W\d]\w*")
+_LONGEST_NAME = 100  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query as the index sees it.
+
+    ``words`` are stems with how often the query has them, ``rarity`` their inverse document
+    frequency over passages (more than 0), ``names`` whatever may be the name of a definition, as
+    written. ``absent`` are the words that no passage holds; they too count in ``coverage``.
+    """
+
+    text: str
+    words: Mapping[str, int]
+    rarity: Mapping[str, float]
+    names: tuple[str, ...] = ()
+    absent: frozenset[str] = frozenset()
+
+    def rarity_of(self, word: str) -> float:
+        """The word's rarity; for a word that the question lacks that of its average word."""
+        known = self.rarity.get(word)
+        return fmean(self.rarity.values()) if known is None else known
+
+    def coverage(self, found: Iterable[str]) -> float:
+        """Share of the question's words that were found, weighted by rarity, in [0, 1]."""
+        total = sum(self.rarity.values())
+        covered = sum(self.rarity[word] for word in set(found) if word in self.rarity)
+        return covered / total if total else 0.0
+
+
+def read_question(store: Store, text: str) -> tuple[Question, list[str]]:
+    """The question and sentences on what was left out of it.
+
+    Raises:
+        QueryError: there is no text.
+    """
+    if not text.strip():
+        raise QueryError("the query is empty; ask a question or give a name to look for")
+    notes = []
+    if len(text) > _MOST_CHARACTERS:
+        text = text[:_MOST_CHARACTERS]
+        notes.append(f"Only the first {_MOST_CHARACTERS:,} characters of the query were read.")
+    counts = query_words(text)
+    frequencies = store.passage_frequencies(list(counts))
+    total = store.passage_count()
+    if len(counts) > _MOST_WORDS:
+        notes.append(f"Of {len(counts):,} different words the {_MOST_WORDS} rarest were searched.")
+        counts = {word: counts[word] for word in _rarest(counts, frequencies)}
+    if not counts:
+        notes.append("The query has no words to search for.")
+    question = Question(
+        text=text,
+        words=counts,
+        rarity={word: rarity(frequencies.get(word, 0), total) for word in counts},
+        names=_names(text),
+        absent=frozenset(word for word in counts if not frequencies.get(word)),
+    )
+    return question, notes
+
+
+def rarity(frequency: int, total: int) -> float:
+    """Inverse document frequency of a word in ``frequency`` of ``total`` passages; more than 0.
+
+    Robertson & Spärck Jones' weight with one added under the logarithm, as Lucene does, so that a
+    word in most passages counts little instead of against a passage.
+    """
+    return math.log(1 + (max(total, frequency) - frequency + 0.5) / (frequency + 0.5))
+
+
+def _rarest(counts: Mapping[str, int], frequencies: Mapping[str, int]) -> list[str]:
+    # Words that occur nowhere are the rarest of all, and find nothing.
+    occurring = [word for word in counts if frequencies.get(word)]
+    return sorted(occurring, key=lambda word: frequencies[word])[:_MOST_WORDS]
+
+
+def _names(text: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for match in _NAME.finditer(text):
+        name = match.group()
+        if len(name) <= _LONGEST_NAME and name.lower() not in STOP_WORDS:
+            found[name] = None
+            if len(found) == _MOST_NAMES:
+                break
+    return tuple(found)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rag_agent.errors import QueryError
+from rag_agent.search.question import Question, read_question
+
+
+def test_a_question_is_read_as_stems_with_their_rarity(indexed: Any) -> None:
+    store = indexed({"a.txt": "common rare", "b.txt": "common", "c.txt": "common"})
+    question, notes = read_question(store, "How do rare, rare and common words differ?")
+    assert question.words == {"rare": 2, "common": 1, "word": 1, "differ": 1}
+    assert question.rarity["rare"] > question.rarity["common"]
+    assert question.absent == {"word", "differ"}
+    assert notes == []
+
+
+def test_names_are_kept_as_written_without_stop_words(indexed: Any) -> None:
+    question, _ = read_question(indexed({}), "where is the URLParser of parse_url, urllib.parse?")
+    assert question.names == ("URLParser", "parse_url", "urllib", "parse")
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t"])
+def test_an_empty_query_is_an_error_that_says_what_to_do(indexed: Any, text: str) -> None:
+    with pytest.raises(QueryError, match="ask a question"):
+        read_question(indexed({}), text)
+
+
+def test_a_query_without_words_is_valid_and_noted(indexed: Any) -> None:
+    question, notes = read_question(indexed({"a.txt": "text"}), "??? :: -> \0")
+    assert question.words == {}
+    assert notes == ["The query has no words to search for."]
+
+
+def test_of_very_many_words_the_rarest_that_occur_are_searched_with_a_note(indexed: Any) -> None:
+    vocabulary = [f"w{chr(97 + n // 26)}{chr(97 + n % 26)}x" for n in range(200)]
+    files = {f"f{n}.txt": " ".join(vocabulary[n:]) for n in range(200)}
+    question, notes = read_question(indexed(files), " ".join([*vocabulary, "nowhere"]))
+    assert set(question.words) == set(vocabulary[:64])  # word n is in n + 1 files
+    assert notes == ["Of 201 different words the 64 rarest were searched."]
+
+
+def test_of_a_pasted_log_the_beginning_is_read_with_a_note(indexed: Any) -> None:
+    store = indexed({"a.txt": "needle"})
+    question, notes = read_question(store, "needle " + "x" * 300_000 + " haystack")
+    assert set(question.words) == {"needl"}
+    assert notes == ["Only the first 200,000 characters of the query were read."]
+
+
+def test_coverage_is_the_share_of_the_words_by_rarity() -> None:
+    question = Question("", {"a": 1, "b": 5}, {"a": 3.0, "b": 1.0})
+    assert question.coverage(["a", "a", "z"]) == 0.75
+    assert question.coverage(["a", "b"]) == 1.0
+    assert question.coverage([]) == 0.0
+    assert Question("", {}, {}).coverage(["a"]) == 0.0

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag_agent.errors import EmbedError, QueryError
+from rag_agent.search import SearchOptions, explain, search
+from rag_agent.store import Store
+from rag_agent.types import SearchResults
+
+if TYPE_CHECKING:
+    from rag_agent.types import Matrix, Vector
+
+FILES = {
+    "src/urls.py": "def parse_query(text):\n    '''Parse a query string into a dictionary.'''\n",
+    "src/http.py": "def send(request):\n    '''Send a request; its query is not parsed here.'''\n",
+    "src/color.py": "def mix(red, blue):\n    '''Mix two colours.'''\n",
+    "tests/test_urls.py": "def test_parse_query():\n    '''Parse a query string.'''\n",
+    "docs/guide.md": "# Guide\n\nHow a query string becomes a dictionary when you parse it.\n",
+}
+
+
+class Compass:
+    """An embedder with two dimensions, whose directions the test knows."""
+
+    fingerprint = "compass"
+    dim = 2
+
+    def __init__(self, degrees: float = 0.0) -> None:
+        self.degrees = degrees
+
+    def embed_passages(self, texts: Any) -> Matrix:
+        raise AssertionError("a search embeds no passages")
+
+    def embed_query(self, text: str) -> Vector:
+        return direction(self.degrees)
+
+
+def direction(degrees: float) -> Vector:
+    radians = np.radians(degrees)
+    return np.array([np.cos(radians), np.sin(radians)], dtype=np.float32)
+
+
+def point(store: Store, degrees: dict[str, float]) -> None:
+    """Give every chunk of each of these files a vector in a direction."""
+    model = store.model(Compass.fingerprint, Compass.dim)
+    for root in store.roots():
+        for path, document in store.documents(root).items():
+            if path in degrees:
+                ids = [chunk.id for chunk in store.chunks_of(document.id)]
+                vectors = np.stack([direction(degrees[path])] * len(ids))
+                store.put_vectors(model, ids, vectors)
+
+
+def paths(results: SearchResults) -> list[str]:
+    return [hit.path for hit in results]
+
+
+def find(store: Store, query: str, **options: Any) -> list[str]:
+    return paths(search(store, query, embedder=None, **options))
+
+
+def test_the_best_match_by_words_is_first_and_every_file_comes_once(indexed: Any) -> None:
+    found = find(indexed(FILES), "parse a query string into a dictionary")
+    assert found[0] == "src/urls.py"
+    assert {"src/urls.py", "src/http.py", "docs/guide.md"} <= set(found)
+    assert len(found) == len(set(found))
+    assert "src/color.py" not in found
+
+
+def test_any_word_of_the_question_is_enough(indexed: Any) -> None:
+    assert find(indexed(FILES), "colours of a distributed ledger") == ["src/color.py"]
+
+
+def test_a_test_comes_after_what_it_tests_unless_tests_are_asked_for(indexed: Any) -> None:
+    store = indexed({"src/urls.py": FILES["src/urls.py"], "tests/urls.py": FILES["src/urls.py"]})
+    assert find(store, "parse query") == ["src/urls.py", "tests/urls.py"]
+    signals = search(store, "parse query in the tests", embedder=None).hits[0].signals
+    assert "test" not in signals
+
+
+def test_the_definition_of_a_name_is_before_its_uses(indexed: Any) -> None:
+    use = "".join(f"value{n} = Resolver()\n" for n in range(8))
+    definition = (
+        "class Resolver:\n    '''Finds things.'''\n\n    def run(self):\n        return 1\n"
+    )
+    results = search(indexed({"a/use.py": use, "b/main.py": definition}), "Resolver", embedder=None)
+    assert paths(results) == ["b/main.py", "a/use.py"]
+    assert "definition" in results.hits[0].signals
+
+
+def test_a_file_is_found_by_its_path_alone(indexed: Any) -> None:
+    store = indexed({"billing/stripe.py": "x = 1\n", "billing/other.py": "y = 2\n"})
+    assert find(store, "stripe")[0] == "billing/stripe.py"
+
+
+def test_the_score_is_the_sum_of_its_signals_and_orders(indexed: Any) -> None:
+    store = indexed(FILES)
+    point(store, {"src/urls.py": 10, "src/http.py": 80, "src/color.py": 40})
+    results = search(store, "parse query strings", embedder=Compass())
+    scores = [hit.score for hit in results]
+    assert scores == sorted(scores, reverse=True)
+    for hit in results:
+        assert hit.score == pytest.approx(sum(hit.signals.values()))
+
+
+def test_what_is_near_in_meaning_is_found_without_a_common_word(indexed: Any) -> None:
+    store = indexed(FILES)
+    point(store, {"src/urls.py": 90, "src/http.py": 80, "src/color.py": 5})
+    results = search(store, "zebra", embedder=Compass(0))
+    assert results.mode == "hybrid"
+    assert paths(results)[0] == "src/color.py"
+    assert results.hits[0].evidence.cosine == pytest.approx(np.cos(np.radians(5)), abs=1e-5)
+
+
+def test_alpha_moves_the_ranking_from_meaning_to_words(indexed: Any) -> None:
+    files = {"one.txt": "alpha beta gamma", "two.txt": "alpha", "three.txt": "delta"}
+    store = indexed(files)
+    point(store, {"one.txt": 90, "two.txt": 0, "three.txt": 70})
+    by_meaning = search(store, "beta gamma", embedder=Compass(), options=SearchOptions(alpha=0.0))
+    by_words = search(store, "beta gamma", embedder=Compass(), options=SearchOptions(alpha=1.0))
+    assert (paths(by_meaning)[0], paths(by_words)[0]) == ("two.txt", "one.txt")
+
+
+def test_a_filter_narrows_before_ranking(indexed: Any) -> None:
+    noise = {f"src/noise{n}.py": "needle " * 30 for n in range(250)}
+    store = indexed({**noise, "docs/one.md": "a needle", "docs/two.md": "the needle again"})
+    point(store, dict.fromkeys(noise, 0.0) | {"docs/one.md": 85, "docs/two.md": 88})
+    found = search(store, "needle", embedder=Compass(), where="path:docs/*", limit=5)
+    assert sorted(paths(found)) == ["docs/one.md", "docs/two.md"]
+
+
+def test_a_definition_cannot_come_in_past_the_filter(indexed: Any) -> None:
+    store = indexed({"src/a.py": "class Needle:\n    x = 1\n", "docs/a.md": "Needle\n"})
+    assert find(store, "Needle", where="kind:prose") == ["docs/a.md"]
+
+
+def test_a_filter_that_does_not_parse_is_an_error(indexed: Any) -> None:
+    with pytest.raises(QueryError, match="unknown filter field 'colour'"):
+        find(indexed(FILES), "parse", where="colour:red")
+
+
+def test_the_limit_holds_and_must_be_positive(indexed: Any) -> None:
+    store = indexed(FILES)
+    assert len(find(store, "parse query", limit=2)) == 2
+    with pytest.raises(QueryError, match="limit is 0"):
+        find(store, "parse query", limit=0)
+
+
+def test_without_an_embedder_words_rank_and_a_note_says_so(indexed: Any) -> None:
+    results = search(indexed(FILES), "parse", embedder=None)
+    assert results.mode == "lexical"
+    assert results.notes == ("Ranked by words only: no embedding model is loaded.",)
+    assert results.hits[0].evidence.cosine is None
+
+
+def test_before_anything_is_embedded_words_rank_and_a_note_says_so(indexed: Any) -> None:
+    results = search(indexed(FILES), "parse", embedder=Compass())
+    assert (results.mode, len(results)) == ("lexical", 4)
+    assert "nothing is embedded" in results.notes[0]
+
+
+def test_a_model_that_fails_leaves_a_search_by_words_that_says_why(indexed: Any) -> None:
+    class Broken(Compass):
+        def embed_query(self, text: str) -> Vector:
+            raise EmbedError("the model file is damaged; reinstall rag_agent")
+
+    store = indexed(FILES)
+    point(store, {"src/urls.py": 0})
+    results = search(store, "parse", embedder=Broken())
+    assert results.mode == "lexical"
+    assert results.notes == (
+        "Ranked by words only: the model file is damaged; reinstall rag_agent",
+    )
+
+
+def test_a_file_whose_vectors_are_to_come_keeps_its_place_by_words(indexed: Any) -> None:
+    store = indexed(FILES)
+    point(store, {"src/http.py": 0, "src/color.py": 60, "docs/guide.md": 85})
+    results = search(store, "parse a query string into a dictionary", embedder=Compass())
+    assert paths(results)[0] == "src/urls.py"
+    assert results.notes == ("2 chunks are not embedded yet and were ranked by words only.",)
+
+
+def test_a_hit_shows_its_best_chunk_and_at_most_two_more_of_the_file(indexed: Any) -> None:
+    parts = [f"## Part {n}\n\n" + ("needle " * n + "\n\n" + "filler text\n" * 60) for n in range(6)]
+    store = indexed({"long.md": "# Long\n\n" + "\n".join(parts), "b.md": "other"})
+    (hit,) = search(store, "needle", embedder=None).hits
+    shown = [hit.chunk, *hit.more]
+    assert len(shown) == 3
+    assert hit.chunk.text.count("needle") == 5
+    assert len({chunk.start for chunk in shown}) == 3
+    assert all("needle" in chunk.text for chunk in shown)
+
+
+def test_two_roots_show_absolute_paths(indexed: Any, tmp_path: Any) -> None:
+    store = indexed(FILES)
+    store.add_root(str(tmp_path / "elsewhere"))
+    (hit,) = search(store, "colours", embedder=None).hits
+    assert hit.path == hit.chunk.path == store.absolute_path(store.roots()[0], "src/color.py")
+
+
+def test_evidence_does_not_depend_on_the_other_hits(indexed: Any) -> None:
+    results = search(indexed(FILES), "colours of a distributed ledger", embedder=None)
+    (hit,) = results.hits
+    assert hit.signals["words"] == pytest.approx(1.0)  # the best there is …
+    assert hit.evidence.coverage < 0.4  # … and yet most of the question is not in it
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n"])
+def test_an_empty_query_is_an_error(indexed: Any, query: str) -> None:
+    with pytest.raises(QueryError, match="the query is empty"):
+        find(indexed(FILES), query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        "'; DROP TABLE documents; --",
+        "AND OR NOT",
+        "text:parse*",
+        "NEAR(a b)",
+        "???",
+        "\0",
+        "^",
+    ],
+)
+def test_syntax_of_sql_and_fts_is_only_text(indexed: Any, query: str) -> None:
+    store = indexed(FILES)
+    search(store, query, embedder=None)
+    assert find(store, "parse")[0] == "src/urls.py"
+
+
+def test_fts_operators_do_not_change_what_the_words_find(indexed: Any) -> None:
+    store = indexed(FILES)
+    assert set(find(store, 'NOT "parse" AND query*')) == set(find(store, "parse query"))
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("向量检索的实现", "检索"),
+        ("データベースの索引を作成する", "索引"),
+        ("검색 색인을 만든다", "색인"),
+        ("naïve Bayes", "naive"),
+        ("\uff46\uff55\uff4c\uff4c", "full"),
+        ("поиск документов", "поиск"),
+    ],
+)
+def test_other_scripts_are_found(indexed: Any, text: str, query: str) -> None:
+    store = indexed({"a.txt": text, "b.txt": "something else"})
+    assert find(store, query) == ["a.txt"]
+
+
+def test_a_query_of_a_hundred_thousand_characters_finds_its_rare_word(indexed: Any) -> None:
+    store = indexed(FILES)
+    results = search(store, "the query " * 10_000 + "colours", embedder=None)
+    assert "src/color.py" in paths(results)
+
+
+@given(query=st.text(min_size=1).filter(str.strip), where=st.sampled_from(["", "kind:code"]))
+@settings(
+    max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+def test_every_text_is_a_valid_query(indexed: Any, query: str, where: str) -> None:
+    store = indexed.once(FILES)
+    results = search(store, query + " parse", embedder=None, where=where)
+    assert results.hits
+    search(store, query, embedder=None, where=where)
+
+
+def test_an_explanation_names_each_part_and_the_evidence(indexed: Any) -> None:
+    store = indexed(FILES)
+    point(store, {"src/urls.py": 10, "src/http.py": 80, "src/color.py": 40})
+    hit = search(store, "parse query", embedder=Compass()).hits[0]
+    lines = explain(hit)
+    assert len(lines) == len(hit.signals) + 1
+    assert any("words of the question" in line for line in lines)
+    assert lines[-1].startswith("evidence: ")
+    assert "cosine 0.98" in lines[-1]
