@@ -1,0 +1,176 @@
+"""Text to vectors with an ONNX model, through fastembed.
+
+One text at a time: the int8 kernels scale the activations of a whole batch together, so that in a
+batch a vector would depend on its neighbours (cosine down to 0.98), and padding costs more than
+batching saves. Several Python threads share one session instead; each runs on one core.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag_agent.embed.models import Model
+from rag_agent.embed.windows import cut
+from rag_agent.errors import EmbedError
+
+if TYPE_CHECKING:
+    from fastembed import TextEmbedding
+    from tokenizers import Tokenizer
+
+    from rag_agent.types import Matrix, Vector
+
+# Part of the fingerprint; bump when the way texts are cut or their vectors are joined changes.
+_VERSION = 1
+
+# A question is short. A pasted log file must not cost seconds, and its head says what it is about.
+_QUERY_WINDOWS = 4
+# No tokenizer here makes tokens longer than this on average.
+_CHARACTERS_PER_TOKEN = 16
+
+
+class OnnxEmbedder:
+    """The Embedder of one model; safe to call from several threads at once."""
+
+    def __init__(self, model: Model, folder: Path, revision: str, threads: int) -> None:
+        self.model = model
+        self.threads = threads
+        self._engine = _start(model, folder)
+        # Every ONNX model class of fastembed has one; their common base does not declare it.
+        self._tokenizer: Tokenizer = self._engine.model.tokenizer  # type: ignore[attr-defined]
+        # fastembed would cut off what is beyond the model's limit; windows.cut() sees to the limit.
+        self._tokenizer.no_truncation()
+        self._revision = revision
+
+    @property
+    def fingerprint(self) -> str:
+        """Name, revision of the files, window and version: what a vector depends on."""
+        model = self.model
+        return f"{model.name}@{self._revision} {model.pooling} {model.window} v{_VERSION}"
+
+    @property
+    def dim(self) -> int:
+        """Length of every vector."""
+        return self.model.dim
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """Shape (len(texts), dim), float32, rows of unit length; an empty list gives (0, dim).
+
+        A text over the model's window is cut in windows; its row is their mean. A row depends on
+        its own text alone, not on the list, the order or the thread. An exception raised in the
+        calling thread, such as KeyboardInterrupt, ends all work after the window at hand.
+
+        Raises:
+            EmbedError: the model failed.
+        """
+        windows = [self._windows(text, self.model.passage_prefix) for text in texts]
+        vectors = iter(self._run([window for cut in windows for window in cut]))
+        rows = np.empty((len(texts), self.dim), np.float32)
+        for row, pieces in zip(rows, windows, strict=True):
+            row[:] = _join([next(vectors) for _ in pieces])
+        return rows
+
+    def embed_query(self, text: str) -> Vector:
+        """Shape (dim,), float32, unit length; of a very long text only the head counts.
+
+        Raises:
+            EmbedError: the model failed.
+        """
+        head = text[: _QUERY_WINDOWS * self.model.window * _CHARACTERS_PER_TOKEN]
+        windows = self._windows(head, self.model.query_prefix)[:_QUERY_WINDOWS]
+        return _join(self._run(windows))
+
+    def _windows(self, text: str, prefix: str) -> list[str]:
+        """What is embedded, one text a window, each with the prefix."""
+        # Half a surrogate pair is a valid str and invalid UTF-8, which the tokenizer insists on.
+        clean = text.encode("utf-8", "replace").decode("utf-8")
+        size = self.model.window
+        if prefix:
+            size -= len(self._tokenizer.encode(prefix, add_special_tokens=False).ids)
+        return [prefix + piece for piece in cut(clean, self._tokenizer, size)]
+
+    def _run(self, windows: Sequence[str]) -> list[Vector]:
+        """One vector a window. The calling thread works too, so Ctrl-C is seen between windows."""
+        vectors: dict[int, Vector] = {}
+        waiting = deque(range(len(windows)))
+
+        def work() -> None:
+            while True:
+                try:
+                    number = waiting.popleft()
+                except IndexError:
+                    return
+                vectors[number] = self._embed(windows[number])
+
+        helpers = min(self.threads, len(windows)) - 1
+        if helpers < 1:
+            work()
+        else:
+            with ThreadPoolExecutor(helpers, thread_name_prefix="rag_agent-embed") as pool:
+                others = [pool.submit(work) for _ in range(helpers)]
+                try:
+                    work()
+                finally:
+                    waiting.clear()  # nothing new is begun when this thread was interrupted
+                for other in others:
+                    other.result()
+        return [vectors[number] for number in range(len(windows))]
+
+    def _embed(self, window: str) -> Vector:
+        try:
+            (vector,) = self._engine.embed([window], batch_size=1)
+        except Exception as error:
+            # onnxruntime's errors have no common base below Exception.
+            raise EmbedError(
+                f"embedding model {self.model.name} failed ({type(error).__name__}: {error})"
+            ) from error
+        row = np.asarray(vector, np.float32)
+        if row.shape != (self.dim,) or not np.isfinite(row).all():
+            raise EmbedError(
+                f"embedding model {self.model.name} gave no usable vector (shape {row.shape},"
+                f" expected {self.dim} finite numbers); its files do not fit its row in MODELS"
+            )
+        return row
+
+
+def default_threads() -> int:
+    """Two threads, the fastest on two cores; up to four where that is at most half the cores."""
+    try:
+        cores = len(os.sched_getaffinity(0))  # what this process may use, in containers too
+    except AttributeError:  # macOS and Windows
+        cores = os.cpu_count() or 1
+    return min(cores, max(2, min(4, cores // 2)))
+
+
+def _start(model: Model, folder: Path) -> TextEmbedding:
+    from fastembed import TextEmbedding
+
+    try:
+        return TextEmbedding(
+            model.name,
+            specific_model_path=str(folder),
+            threads=1,  # of each run; parallel runs make better use of the cores
+            providers=["CPUExecutionProvider"],  # the same vectors whatever else is installed
+        )
+    except Exception as error:
+        # onnxruntime and tokenizers raise anything for a file they cannot read.
+        raise EmbedError(
+            f"embedding model {model.name} cannot be loaded from {folder}"
+            f" ({type(error).__name__}: {error}); delete that folder to fetch it again, or"
+            " reinstall rag_agent if it lies inside it"
+        ) from error
+
+
+def _join(vectors: Sequence[Vector]) -> Vector:
+    """The direction of the mean; one vector keeps its direction, made unit length."""
+    total = np.sum(vectors, axis=0, dtype=np.float64)
+    length = np.linalg.norm(total)
+    if length < 1e-9:  # windows that cancel out: any of them is as good as the mean
+        return vectors[0]
+    return np.asarray(total / length, np.float32)
