@@ -1,0 +1,230 @@
+"""What may be indexed: the one place where every rule about a single entry of a tree is asked.
+
+``walk`` and ``admit`` differ only in how they come to an entry.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rag_agent.extract.languages import LANGUAGES, key_of, language_of, language_of_shebang
+from rag_agent.sync import reasons
+from rag_agent.sync.content import reject_name
+from rag_agent.sync.ignore import Decision, Folder, Ignore
+from rag_agent.sync.secrets import secret_file, secret_folder
+from rag_agent.types import Skipped
+
+Entry = Literal["file", "folder", "link", "other"]
+
+_SHEBANG = 128  # bytes
+# Windows knows no executable bit, so there every file without an extension is a likely script.
+_HAS_EXECUTABLE_BIT = os.name != "nt"
+_JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: on Windows a link to a folder, no symlink
+_REASON_OF = {"left out": reasons.IGNORED, "excluded": reasons.EXCLUDED}
+
+
+@dataclass(frozen=True, slots=True)
+class WalkRules:
+    """What is indexed. ``extensions`` have their dot, ``names`` are whole file names.
+
+    Sizes are bytes; ``max_document_bytes`` is for formats whose text is made from the bytes.
+    ``user_ignores`` are the lines of the user's ``core.excludesFile``.
+    """
+
+    extensions: frozenset[str]
+    names: frozenset[str]
+    exclude_patterns: tuple[str, ...]
+    max_bytes: int
+    max_document_bytes: int
+    user_ignores: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that may be indexed. ``path`` is POSIX and relative to the root."""
+
+    path: str
+    absolute: Path
+    size: int
+    mtime_ns: int
+
+
+class Admission:
+    """The rules of one root, which is a real absolute path of a folder."""
+
+    def __init__(self, root: Path, rules: WalkRules) -> None:
+        self._root = str(root)
+        self._posix_root = root.as_posix()
+        self._rules = rules
+        self._allowed = rules.extensions | rules.names
+        self._known = self._allowed.union(LANGUAGES)
+        self.ignore = Ignore(self._root, rules.exclude_patterns, rules.user_ignores)
+
+    def folder(self, above: Folder, path: str, name: str) -> Decision | Skipped:
+        """Whether the folder is entered. ``path`` is relative to the root, ``name`` its end."""
+        if not _is_text(name):
+            return _unnamable(f"{path}/")
+        secret = secret_folder(f"{self._posix_root}/{path}")
+        if secret is not None:
+            return Skipped(f"{path}/", reasons.SECRET, secret)
+        decision = self.ignore.decide(above, name, is_folder=True)
+        if decision.outcome in _REASON_OF:
+            return Skipped(f"{path}/", _REASON_OF[decision.outcome], decision.why)
+        return decision
+
+    def file(
+        self,
+        above: Folder,
+        path: str,
+        name: str,
+        entry: Entry,
+        status: Callable[[], os.stat_result],
+    ) -> Candidate | Skipped:
+        """Whether the entry, which is no folder, may be indexed.
+
+        ``status`` is called at most once, and only for what passed every cheaper rule.
+
+        Raises:
+            OSError: of ``status``.
+        """
+        if not _is_text(name):
+            return _unnamable(path)
+        decision = self.ignore.decide(above, name, is_folder=False)
+        if decision.outcome in _REASON_OF:
+            return Skipped(path, _REASON_OF[decision.outcome], decision.why)
+        return self.named_file(f"{above.absolute}/{name}", path, name, entry, status)
+
+    def named_file(
+        self,
+        absolute: str,
+        path: str,
+        name: str,
+        entry: Entry,
+        status: Callable[[], os.stat_result],
+    ) -> Candidate | Skipped:
+        """As ``file``, but for a file that is itself the root: no ignore rule holds for it."""
+        secret = secret_file(f"{self._posix_root}/{path}")
+        if secret is not None:
+            return Skipped(path, reasons.SECRET, secret)
+        if entry == "link":
+            return self.link(absolute, path)
+        if entry == "other":
+            return Skipped(path, reasons.NOT_A_FILE)
+        key = key_of(name, self._known)
+        if key is not None and key not in self._allowed:
+            return Skipped(path, reasons.FILE_TYPE, f"{key} is excluded")
+        if key is None and "." in name:
+            return Skipped(path, reasons.FILE_TYPE, name[name.rfind(".") :])
+        by_name = reject_name(path)
+        if by_name is not None:
+            return Skipped(path, *by_name)
+        found = status()
+        if key is None and not _is_script(absolute, found):
+            return Skipped(path, reasons.FILE_TYPE, "no extension")
+        language = language_of(path)
+        converted = language is not None and language.converted
+        limit = self._rules.max_document_bytes if converted else self._rules.max_bytes
+        if found.st_size > limit:
+            detail = f"{found.st_size / 1e6:.1f} MB, the limit is {limit / 1e6:.1f} MB"
+            return Skipped(path, reasons.TOO_LARGE, detail)
+        return Candidate(path, Path(absolute), found.st_size, found.st_mtime_ns)
+
+    def link(self, absolute: str, path: str) -> Skipped:
+        """Why a link is not followed: its target is outside, missing, or comes by its own path."""
+        try:
+            target = os.path.realpath(absolute, strict=True)
+        except OSError as error:
+            loops = error.errno == errno.ELOOP
+            detail = "links to itself" if loops else error.strerror or ""
+            return Skipped(path, reasons.LINK_BROKEN, detail)
+        try:
+            inside = Path(target).relative_to(self._root).as_posix()
+        except ValueError:
+            return Skipped(path, reasons.LINK_OUTSIDE, Path(target).as_posix())
+        return Skipped(path, reasons.LINK_INSIDE, f"to {inside}")
+
+    def reach(self, parts: Sequence[str]) -> Folder | Candidate | Skipped:
+        """What lies at a path below the root, by the rules of every folder on the way.
+
+        Raises:
+            OSError: the disk cannot be asked.
+        """
+        path = "/".join(parts)
+        above = self.ignore.root
+        for end, name in enumerate(parts, start=1):
+            here = "/".join(parts[:end])
+            absolute = f"{above.absolute}/{name}"
+            try:
+                found = os.lstat(absolute)
+            except (FileNotFoundError, NotADirectoryError):
+                return Skipped(path, reasons.MISSING)
+            entry = entry_of(found)
+            if entry == "folder":
+                decision = self.folder(above, here, name)
+                if isinstance(decision, Skipped):
+                    return Skipped(shown(path), decision.reason, decision.detail)
+                decision, above = self.ignore.enter(above, name, decision)
+                if decision.outcome in _REASON_OF:
+                    return Skipped(path, _REASON_OF[decision.outcome], decision.why)
+            elif end == len(parts):
+                return self.file(above, path, name, entry, lambda status=found: status)  # type: ignore[misc]
+            elif entry == "link":
+                skipped = self.link(absolute, here)
+                return Skipped(path, skipped.reason, skipped.detail)
+            else:
+                return Skipped(path, reasons.MISSING)
+        return above
+
+
+def entry_of(status: os.stat_result) -> Entry:
+    """What an ``lstat`` says the entry is."""
+    if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION:
+        return "link"
+    if stat.S_ISDIR(status.st_mode):
+        return "folder"
+    return "file" if stat.S_ISREG(status.st_mode) else "other"
+
+
+def entry_of_listed(entry: os.DirEntry[str]) -> Entry:
+    """The same from a listing, without asking the disk where the system allows."""
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir(follow_symlinks=False):
+        return "folder" if _HAS_EXECUTABLE_BIT else entry_of(entry.stat(follow_symlinks=False))
+    return "file" if entry.is_file(follow_symlinks=False) else "other"
+
+
+def shown(path: str) -> str:
+    """A path in which bytes that are no UTF-8 are written out, so that it can be stored."""
+    return path if _is_text(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _unnamable(path: str) -> Skipped:
+    return Skipped(shown(path), reasons.NAME, "not UTF-8; rename it to have it indexed")
+
+
+def _is_text(name: str) -> bool:
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_script(absolute: str, status: os.stat_result) -> bool:
+    """Whether a file without an extension begins as a script in a known language."""
+    if status.st_size < len("#!/x") or (_HAS_EXECUTABLE_BIT and not status.st_mode & 0o111):
+        return False
+    with Path(absolute).open("rb") as file:
+        head = file.read(_SHEBANG)
+    if not head.startswith(b"#!"):
+        return False
+    return language_of_shebang(head.split(b"\n", 1)[0].decode("utf-8", "replace")) is not None

@@ -1,0 +1,200 @@
+"""Files that are never read, whatever the allowlist says, and secrets cut out of other text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rag_agent.sync.patterns import Patterns
+
+REMOVED = "[secret removed]"
+
+# In the syntax of .gitignore, the last row that matches decides; case does not matter. A row that
+# begins with "!" lets through what a row above would hold back.
+_FILES: tuple[tuple[str, str], ...] = (
+    (".env .env.* *.env .envrc .dev.vars", "environment variables"),
+    ("!.env.example !.env.sample !.env.template !.env.dist !.env.defaults !.env.schema", ""),
+    ("!example.env !sample.env !template.env", ""),
+    ("*.pem *.key *.p12 *.pfx *.p8 *.pk8 *.jks *.keystore *.bks *.ppk *.keytab *.snk", "a key"),
+    ("*.crt *.cer *.der *.p7b *.csr *.ovpn *.mobileprovision", "a certificate"),
+    ("id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk id_rsa.* id_ed25519.*", "a key"),
+    ("*_rsa *_dsa *_ecdsa *_ed25519", "a key"),
+    ("!*.pub", ""),
+    ("*.gpg *.pgp *.asc *.age *.kdb *.kdbx *.agilekeychain *.opvault", "encrypted or a key"),
+    (".npmrc .yarnrc.yml .pypirc .netrc _netrc .git-credentials .gem/credentials", "logins"),
+    ("**/.cargo/credentials* **/.m2/settings*.xml **/.composer/auth.json", "logins"),
+    ("**/.codex/auth.json **/.config/gh/hosts.yml **/.config/gcloud/**", "logins"),
+    (".htpasswd htpasswd .pgpass pgpass.conf .my.cnf .mylogin.cnf .smbcredentials", "passwords"),
+    (".vault_pass* .vault-token .vault-password* vault_pass* master.key", "passwords"),
+    (".dockercfg **/.docker/config.json kubeconfig *.kubeconfig **/.kube/config", "logins"),
+    ("**/.aws/credentials **/.aws/config **/.aws/*/cache/** **/.azure/*oken*.json", "logins"),
+    (".boto .s3cfg .rclone.conf rclone.conf .databrickscfg .sentryclirc .terraformrc", "logins"),
+    ("terraform.rc credentials.tfrc.json application_default_credentials.json", "logins"),
+    ("*service-account*.json *service_account*.json *serviceaccount*.json *adminsdk*.json"
+     " client_secret*.json gcp-key*.json gcloud-key*.json", "a service account"),
+    ("*.tfstate *.tfstate.* *.tfvars *.tfvars.json local.settings.json", "settings with secrets"),
+    ("!*.tfvars.example !*.tfvars.sample", ""),
+    ("credentials credentials.json credentials.yml credentials.yaml credentials.toml"
+     " credentials.ini credentials.xml credentials.csv *accesskeys.csv rootkey.csv", "credentials"),
+    (".secret .secrets secrets.json secrets.yml secrets.yaml secrets.toml secrets.ini secrets.env"
+     " secrets.properties secrets.xml secrets.txt secret.json secret.yml secret.yaml secret.toml"
+     " *.secrets.json *.secrets.yml *.secrets.yaml", "secrets"),
+    (".Renviron .Rhistory .*_history fish_history .lesshst .viminfo", "a history or environment"),
+    ("wallet.dat *.wallet UTC--* cookies.txt cookies.sqlite wg[0-9]*.conf", "secrets"),
+)  # fmt: skip
+_FOLDERS: tuple[tuple[str, str], ...] = (
+    (".ssh/", "keys"),
+    (".gnupg/", "keys"),
+    (".password-store/", "passwords"),
+    ("**/.config/gcloud/", "logins"),
+    ("**/.local/share/keyrings/", "passwords"),
+)
+
+
+def _patterns(rows: tuple[tuple[str, str], ...]) -> tuple[Patterns, Mapping[str, str]]:
+    why = {pattern.lower(): reason for patterns, reason in rows for pattern in patterns.split()}
+    return Patterns(why, ignore_case=True), why
+
+
+_SECRET_FILES, _WHY_FILES = _patterns(_FILES)
+_SECRET_FOLDERS, _WHY_FOLDERS = _patterns(_FOLDERS)
+
+
+def secret_file(path: str) -> str | None:
+    """What a file of this POSIX path is likely to hold, when it must not be read."""
+    pattern = _SECRET_FILES.last(path, path[path.rfind("/") + 1 :], folder=False)
+    return None if pattern is None or pattern.negated else _WHY_FILES[pattern.text]
+
+
+def secret_folder(path: str) -> str | None:
+    """What a folder of this POSIX path is likely to hold, when it must not be entered."""
+    pattern = _SECRET_FOLDERS.last(path, path[path.rfind("/") + 1 :], folder=True)
+    return None if pattern is None else _WHY_FOLDERS[pattern.text]
+
+
+_KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_PRIVATE_KEY = rf"-----BEGIN {_KEY_KIND}"
+
+
+def is_private_key(data: bytes) -> bool:
+    """Whether a file begins as private keys do."""
+    head = data[:200].decode("latin-1").lstrip("\xef\xbb\xbf \t\r\n")
+    return re.match(rf"{_PRIVATE_KEY}|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1", head) is not None
+
+
+def _random_looking(value: str) -> bool:
+    """Whether a quoted value looks made by a machine, and not like words, a path or a template.
+
+    A password that is made of words is not found; source code is full of such literals.
+    """
+    if len(value) < 16 or re.search(r"[\s{}<>$%()\[\]]|://|^[./~]|\.\.", value):
+        return False
+    digits = sum(character.isdigit() for character in value)
+    letters = sum(character.isalpha() for character in value)
+    if digits < 3 or letters < 4 or len(set(value)) < 9:
+        return False
+    # Names joined by punctuation (my-token-2024-01) are not: the longest run must be long.
+    if max(map(len, re.split(r"[-_.:/]", value))) < 12:
+        return False
+    counts = Counter(value)
+    bits = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
+    return bits >= 3.2  # hexadecimal keys have 3.4 to 4, base64 above 4; runs like 0123 have less
+
+
+def _holds_base64(value: str) -> bool:
+    """False for code that only looks for the two marks of a key."""
+    return re.search(r"[A-Za-z0-9+/=]{40}", value) is not None
+
+
+def _any_value(value: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A form of secret. ``anchors`` are looked for first, as they are cheap to find.
+
+    The group ``value`` is what is removed, the whole match without one.
+    """
+
+    anchors: tuple[str, ...]
+    expression: re.Pattern[str]
+    accept: Callable[[str], bool] = _any_value
+
+
+def _shape(anchors: str, expression: str, accept: Callable[[str], bool] = _any_value) -> _Shape:
+    return _Shape(tuple(anchors.split()), re.compile(expression), accept)
+
+
+_NAMES = "password passwd secret token api_key apikey api-key access_key accesskey private_key"
+_NAME = r"(?i:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|private[-_]?key)"
+
+_SHAPES: tuple[_Shape, ...] = (
+    _shape(
+        "PRIVATE",
+        rf"{_PRIVATE_KEY}[\s\S]{{40,20000}}?-----END {_KEY_KIND}",
+        _holds_base64,
+    ),
+    _shape("AKIA ASIA", r"\bA(?:KIA|SIA)[A-Z2-7]{16}\b"),
+    _shape(
+        "aws AWS",
+        r"(?i:aws_?secret_?(?:access_?)?key)\W{1,6}(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+    ),
+    _shape("ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
+    _shape("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{40,255}\b"),
+    _shape("glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    _shape("xox xapp-", r"\b(?:xox[abeoprs]|xapp)-\d[A-Za-z0-9-]{20,}"),
+    _shape("hooks.slack.com", r"hooks\.slack\.com/services/(?P<value>T\w+/B\w+/\w{20,})"),
+    _shape("k_live_ whsec_", r"\b(?:[sr]k_live|whsec)_[A-Za-z0-9]{16,}"),
+    _shape("AIza", r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+    _shape("GOCSPX-", r"\bGOCSPX-[A-Za-z0-9_-]{28}"),
+    _shape("sk-", r"\bsk-(?=[A-Za-z_-]*\d)(?=[a-z0-9_-]*[A-Z])[A-Za-z0-9_-]{32,}"),
+    _shape("npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    _shape("pypi-AgE", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
+    _shape("hf_", r"\bhf_[A-Za-z0-9]{34,}\b"),
+    _shape("SG.", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    _shape("dop_v1_", r"\bdop_v1_[a-f0-9]{64}\b"),
+    _shape("shpat_ shpss_ shpca_", r"\bshp(?:at|ss|ca)_[a-fA-F0-9]{32}\b"),
+    _shape("AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b"),
+    _shape("AccountKey=", r"AccountKey=(?P<value>[A-Za-z0-9+/]{86}==)"),
+    _shape("eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
+    _shape("Bearer", r"\bBearer\s+(?P<value>[A-Za-z0-9_.~+/-]{20,}=*)", _random_looking),
+    _shape("://", r"://[^\s/:@\"']*:(?P<value>[^\s/:@\"']{8,})@", _random_looking),
+    _shape(
+        _NAMES,
+        rf"{_NAME}\w*[\"']?\s{{0,4}}(?::=|=>|=|:)\s{{0,4}}[a-z]?(?P<quote>[\"'`])"
+        r"(?P<value>[^\"'`\n]{16,200})(?P=quote)",
+        _random_looking,
+    ),
+    _shape(
+        _NAMES,
+        rf"(?m:^)[ \t]*(?:-[ \t]+|export[ \t]+)?[\w.-]*{_NAME}\w*[ \t]*[=:][ \t]*"
+        r"(?P<value>[A-Za-z0-9+/_=-]{20,200})[ \t]*(?m:$)",
+        _random_looking,
+    ),
+)
+
+
+def mask(text: str) -> tuple[str, int]:
+    """The text with well-known forms of secrets replaced, and how many; lines stay as many."""
+    removed = 0
+
+    def without(match: re.Match[str]) -> str:
+        nonlocal removed
+        whole = match[0]
+        start, end = match.span("value" if "value" in match.re.groupindex else 0)
+        value = match.string[start:end]
+        if value == REMOVED or not shape.accept(value):
+            return whole
+        removed += 1
+        before, after = whole[: start - match.start()], whole[end - match.start() :]
+        return before + REMOVED + "\n" * value.count("\n") + after
+
+    lower = text.lower()
+    for shape in _SHAPES:
+        if any(anchor in (lower if anchor.islower() else text) for anchor in shape.anchors):
+            text = shape.expression.sub(without, text)
+    return text, removed

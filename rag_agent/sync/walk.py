@@ -1,0 +1,249 @@
+"""The files of a tree that may be indexed, and why each of the others may not.
+
+Nothing is opened here but ignore files and the first bytes of executable files that have no
+extension.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rag_agent.errors import WalkError
+from rag_agent.extract.languages import LANGUAGES
+from rag_agent.sync import reasons
+from rag_agent.sync.admission import (
+    Admission,
+    Candidate,
+    WalkRules,
+    entry_of,
+    entry_of_listed,
+    shown,
+)
+from rag_agent.sync.gitconfig import user_ignores
+from rag_agent.sync.ignore import Folder
+from rag_agent.sync.secrets import secret_folder
+from rag_agent.types import Skipped
+
+__all__ = ["Candidate", "WalkRules", "admit", "check_root", "rules_from", "walk"]
+
+Skip = Callable[[Skipped], None]
+
+
+def rules_from(
+    extra_extensions: Collection[str],
+    exclude_extensions: Collection[str],
+    exclude_patterns: Sequence[str],
+    max_bytes: int,
+    max_document_bytes: int,
+    environ: Mapping[str, str] = os.environ,
+) -> WalkRules:
+    """The allowlist with the user's additions and exceptions, and the user's own git excludes.
+
+    Extensions may come with or without their dot; a whole name of the table (``Makefile``) may
+    stand among them. What is both added and excluded is excluded. ``environ`` says where git's
+    configuration lies.
+    """
+    excluded = {_allowlist_key(extension) for extension in exclude_extensions}
+    added = {_allowlist_key(extension) for extension in extra_extensions}
+    allowed = (added | set(LANGUAGES)) - excluded
+    return WalkRules(
+        extensions=frozenset(key for key in allowed if key.startswith(".")),
+        names=frozenset(key for key in allowed if not key.startswith(".")),
+        exclude_patterns=tuple(exclude_patterns),
+        max_bytes=max_bytes,
+        max_document_bytes=max_document_bytes,
+        user_ignores=user_ignores(environ),
+    )
+
+
+def _allowlist_key(extension: str) -> str:
+    if extension in LANGUAGES:
+        return extension
+    return "." + extension.strip().lower().removeprefix("*").removeprefix(".")
+
+
+def check_root(path: Path, *, force: bool = False) -> Path:
+    """The real absolute path of a folder or file that may be indexed.
+
+    Raises:
+        WalkError: it is missing, or too wide to be meant (``/``, the home folder, what lies above
+            it) and not forced, or a folder of keys, which cannot be forced.
+    """
+    try:
+        real = path.expanduser().resolve(strict=True)
+    except FileNotFoundError as error:
+        raise WalkError(f"{path} does not exist; name a folder or file to index") from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: a link loop, before Python 3.13
+        raise WalkError(f"{path} cannot be read ({error})") from error
+    parts = real.as_posix().split("/")
+    if any(secret_folder("/".join(parts[:end])) for end in range(2, len(parts) + 1)):
+        raise WalkError(f"{real} is for keys or passwords, which are never indexed")
+    home = Path.home().resolve()
+    if not force and (real == home or real in home.parents or real == Path(real.anchor)):
+        what = "your home folder" if real == home else "more than a project"
+        raise WalkError(f"{real} is {what}; name a project's folder, or say --force to index it")
+    return real
+
+
+def walk(root: Path, rules: WalkRules, skip: Skip, under: str = "") -> Iterator[Candidate]:
+    """The files below ``root`` that the rules admit, sorted by path; every other goes to ``skip``.
+
+    An ignored folder is one entry with a slash at its end. ``under`` is a folder or file below
+    the root, as a POSIX path, whose part of the tree is walked. ``root`` may be a file.
+
+    Raises:
+        WalkError: the root is missing or cannot be read, so nothing is known about its files.
+    """
+    real = _real(root)
+    if under.strip("/") or not real.is_dir():
+        reached = _reach(real, under.strip("/") or real.name, rules)
+        if isinstance(reached, Candidate):
+            yield reached
+        elif isinstance(reached, Skipped):
+            if reached.reason != reasons.MISSING:
+                skip(reached)
+        else:
+            admission, folder = reached
+            yield from _below(admission, folder, under.strip("/"), skip)
+        return
+    admission = Admission(real, rules)
+    try:
+        entries = _listed(str(real))
+    except OSError as error:
+        raise _unreadable_root(root, error) from error
+    yield from _down(admission, admission.ignore.root, "", entries, skip)
+
+
+def admit(root: Path, path: str, rules: WalkRules) -> Candidate | Skipped:
+    """What ``walk`` makes of the one file at ``path``, decided without walking.
+
+    Raises:
+        WalkError: the root is missing, or the path is not one below the root.
+    """
+    reached = _reach(_real(root), path, rules)
+    if isinstance(reached, tuple):
+        return Skipped(path, reasons.NOT_A_FILE, "a folder")
+    return reached
+
+
+def _reach(
+    real: Path, path: str, rules: WalkRules
+) -> Candidate | Skipped | tuple[Admission, Folder]:
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts:
+        raise WalkError(f"{path!r} is not a path below {real}")
+    try:
+        if not real.is_dir():
+            return _root_file(real, "/".join(parts), rules)
+        admission = Admission(real, rules)
+        reached = admission.reach(parts)
+    except OSError as error:
+        return Skipped(shown(path), reasons.UNREADABLE, error.strerror or str(error))
+    return (admission, reached) if isinstance(reached, Folder) else reached
+
+
+def _root_file(real: Path, path: str, rules: WalkRules) -> Candidate | Skipped:
+    """A file that is itself the root: it was asked for, so what ignores it does not count."""
+    if path != real.name:
+        return Skipped(path, reasons.MISSING)
+    admission = Admission(real.parent, rules)
+    found = real.lstat()
+    return admission.named_file(str(real), path, path, entry_of(found), lambda: found)
+
+
+def _real(root: Path) -> Path:
+    try:
+        return root.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise _unreadable_root(root, error) from error
+
+
+def _unreadable_root(root: Path, error: Exception) -> WalkError:
+    why = getattr(error, "strerror", None) or str(error)
+    return WalkError(f"{root} cannot be walked ({why}); what the index holds of it is kept")
+
+
+def _listed(absolute: str) -> list[tuple[str, os.DirEntry[str]]]:
+    """The entries of a folder in the order of their paths: ``a-b`` comes before ``a/b``."""
+    with os.scandir(absolute) as entries:
+        listed = [
+            (f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name, entry)
+            for entry in entries
+        ]
+    listed.sort(key=lambda keyed: keyed[0])
+    return listed
+
+
+def _below(admission: Admission, folder: Folder, path: str, skip: Skip) -> Iterator[Candidate]:
+    try:
+        entries = _listed(folder.absolute)
+    except OSError as error:
+        skip(Skipped(f"{path}/", reasons.UNREADABLE, error.strerror or str(error)))
+        return
+    yield from _down(admission, folder, f"{path}/", entries, skip)
+
+
+def _down(
+    admission: Admission,
+    folder: Folder,
+    prefix: str,
+    entries: list[tuple[str, os.DirEntry[str]]],
+    skip: Skip,
+) -> Iterator[Candidate]:
+    """All below a folder whose entries are listed. A stack, as trees are deeper than Python's."""
+    stack = [(folder, prefix, iter(entries))]
+    while stack:
+        folder, prefix, rest = stack[-1]
+        for _, entry in rest:
+            path = prefix + entry.name
+            try:
+                if entry_of_listed(entry) == "folder":
+                    inside = _entered(admission, folder, path, entry.name, skip)
+                    if inside is not None:
+                        stack.append((inside[0], f"{path}/", iter(inside[1])))
+                        break
+                    continue
+                found = admission.file(
+                    folder,
+                    path,
+                    entry.name,
+                    entry_of_listed(entry),
+                    lambda entry=entry: entry.stat(follow_symlinks=False),  # type: ignore[misc]
+                )
+            except FileNotFoundError:
+                continue  # it vanished meanwhile
+            except OSError as error:
+                skip(Skipped(shown(path), reasons.UNREADABLE, error.strerror or str(error)))
+                continue
+            if isinstance(found, Candidate):
+                yield found
+            elif not (folder.entered == "passage" and found.reason == reasons.IGNORED):
+                skip(found)
+        else:
+            stack.pop()
+
+
+def _entered(
+    admission: Admission, above: Folder, path: str, name: str, skip: Skip
+) -> tuple[Folder, list[tuple[str, os.DirEntry[str]]]] | None:
+    """The folder and its entries, or None when it is left out.
+
+    Raises:
+        OSError: it cannot be listed.
+    """
+    decision = admission.folder(above, path, name)
+    if isinstance(decision, Skipped):
+        if not (above.entered == "passage" and decision.reason == reasons.IGNORED):
+            skip(decision)
+        return None
+    entries = _listed(f"{above.absolute}/{name}")
+    names = {entry.name for _, entry in entries}
+    decision, folder = admission.ignore.enter(above, name, decision, names)
+    if decision.outcome in ("left out", "passage") and above.entered != "passage":
+        detail = decision.why
+        if decision.outcome == "passage":
+            detail += "; in part brought in by .ragignore"
+        skip(Skipped(f"{path}/", reasons.IGNORED, detail))
+    return None if decision.outcome == "left out" else (folder, entries)
