@@ -1,0 +1,225 @@
+"""Bring the index in step with the disk: one document, one transaction.
+
+A sync may stop anywhere; the next one goes on from what is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rag_agent.chunk import VERSION as CHUNKS
+from rag_agent.chunk import chunk
+from rag_agent.errors import ExtractError
+from rag_agent.extract import VERSION as EXTRACTION
+from rag_agent.extract import extract
+from rag_agent.progress import Progress, Report
+from rag_agent.store import Store
+from rag_agent.sync.content import reject
+from rag_agent.sync.secrets import mask
+from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
+from rag_agent.types import Document, Root, Skipped, Source, StoredDocument, SyncReport
+
+# Files that read as unchanged under another version of the pipeline are chunked again.
+PIPELINE = f"extract {EXTRACTION}, chunk {CHUNKS}"
+_PIPELINE_KEY = "pipeline"
+_SCAN_EVERY = 500  # files between two reports of the scan
+
+# A file written again within one tick of its file system's clock keeps its size and its time.
+# What was that young when it was read is stored with a time that never matches.
+_FINE_TICK = 20_000_000  # nanoseconds; Linux, NTFS and APFS are finer than this
+_COARSE_TICK = 2_000_000_000  # FAT counts two seconds, HFS+ and ext3 one
+_UNTRUSTED_TIME = 0
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has been done so far."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def sync_documents(
+    store: Store,
+    root: Root,
+    rules: WalkRules,
+    report: Report,
+    *,
+    under: str = "",
+    anew: bool = False,
+) -> SyncReport:
+    """Store what is new or changed below ``root``, forget what is gone. Vectors are not made here.
+
+    ``under`` narrows to one folder or file below the root, as a POSIX path. ``anew`` reads and
+    chunks every file again, which keeps the vectors of text that did not change.
+
+    Raises:
+        WalkError: the root is not there; nothing is forgotten then.
+    """
+    started = time.monotonic()
+    tally = _Tally()
+    known = store.documents(root, under)
+    decided = {s.path: s for s in store.skipped(root) if s.size >= 0}
+    candidates: list[Candidate] = []
+    for candidate in walk(Path(root.path), rules, tally.skipped.append, under):
+        candidates.append(candidate)
+        if len(candidates) % _SCAN_EVERY == 0:
+            report(Progress("scan", len(candidates), None, candidate.path))
+    report(Progress("scan", len(candidates), len(candidates)))
+
+    anew = anew or store.meta(_PIPELINE_KEY) != PIPELINE
+    for done, candidate in enumerate(candidates):
+        report(Progress("extract", done, len(candidates), candidate.path))
+        stored = known.pop(candidate.path, None)
+        earlier = decided.get(candidate.path)
+        if not anew and stored is not None and _same_state(candidate, stored.source):
+            tally.unchanged += 1
+        elif not anew and earlier is not None and _same_state(candidate, earlier):
+            tally.skipped.append(earlier)
+            if stored is not None:
+                known[candidate.path] = stored
+        elif not _sync_one(store, root, candidate, stored, tally, anew) and stored is not None:
+            known[candidate.path] = stored
+    gone = [document.id for document in known.values()]
+    store.forget(gone)
+    store.set_skipped(root, tally.skipped, under)
+    report(Progress("extract", len(candidates), len(candidates)))
+    return SyncReport(
+        added=tally.added,
+        changed=tally.changed,
+        removed=len(gone),
+        unchanged=tally.unchanged,
+        chunks=tally.chunks,
+        skipped=tuple(tally.skipped),
+        warnings=tuple(tally.warnings),
+        seconds=time.monotonic() - started,
+    )
+
+
+def finish(store: Store, *, complete: bool) -> None:
+    """Note that every root was synced under this pipeline, and refresh what searching plans with.
+
+    Only a complete sync may say so: after an interrupted one the files that were not reached are
+    still of the old pipeline.
+    """
+    if complete:
+        store.set_meta(_PIPELINE_KEY, PIPELINE)
+    store.refresh_statistics()
+
+
+def sync_file(store: Store, root: Root, path: str, rules: WalkRules) -> bool:
+    """Store or forget the one file at ``path``; true when the index holds its present content."""
+    stored = store.documents(root, path).get(path)
+    found = admit(Path(root.path), path, rules)
+    if isinstance(found, Skipped):
+        if stored is not None:
+            store.forget([stored.id])
+        return False
+    tally = _Tally()
+    kept = _sync_one(store, root, found, stored, tally, anew=False)
+    if not kept and stored is not None:
+        store.forget([stored.id])
+    store.set_skipped(root, tally.skipped, path)
+    return kept
+
+
+def read_document(candidate: Candidate) -> tuple[Document, Source]:
+    """The document at a path as it is now, with secrets removed, and the state it was read in.
+
+    Raises:
+        ExtractError: its content is not for the index, or it cannot be parsed.
+        OSError: it cannot be read.
+    """
+    data, source = _read(candidate)
+    return _document(data, candidate.path), source
+
+
+def _sync_one(
+    store: Store,
+    root: Root,
+    candidate: Candidate,
+    stored: StoredDocument | None,
+    tally: _Tally,
+    anew: bool,
+) -> bool:
+    """True when the index holds this file; what it could not take is tallied with its reason."""
+    try:
+        data, source = _read(candidate)
+        if stored is not None and not anew and source.sha256 == stored.source.sha256:
+            store.touch(stored.id, source)
+            tally.unchanged += 1
+            return True
+        document = _document(data, candidate.path)
+    except FileNotFoundError:
+        return False  # it vanished since the walk, which is no fault of anybody
+    except OSError as error:
+        # Nothing is known against what the index has of it.
+        tally.skipped.append(Skipped(candidate.path, "unreadable", error.strerror or str(error)))
+        return stored is not None
+    except ExtractError as error:
+        tally.skipped.append(
+            Skipped(candidate.path, error.reason, error.detail, candidate.size, candidate.mtime_ns)
+        )
+        return False
+    chunks = chunk(document)
+    store.put(root, document, source, chunks)
+    tally.warnings.extend(f"{candidate.path}: {warning}" for warning in document.warnings)
+    tally.chunks += len(chunks)
+    if stored is None:
+        tally.added += 1
+    elif source.sha256 == stored.source.sha256:
+        tally.unchanged += 1
+    else:
+        tally.changed += 1
+    return True
+
+
+def _read(candidate: Candidate) -> tuple[bytes, Source]:
+    """The bytes of a file and the state they belong to."""
+    with candidate.absolute.open("rb") as file:
+        data = file.read()
+        stat = os.fstat(file.fileno())
+    mtime = stat.st_mtime_ns
+    tick = _FINE_TICK if mtime % 1_000_000_000 else _COARSE_TICK
+    if stat.st_size != len(data) or time.time_ns() - mtime < tick:
+        mtime = _UNTRUSTED_TIME
+    return data, Source(len(data), mtime, hashlib.sha256(data).hexdigest())
+
+
+def _document(data: bytes, path: str) -> Document:
+    rejected = reject(data, path)
+    if rejected is not None:
+        raise ExtractError(path, *rejected)
+    document = extract(data, path)
+    text, removed = mask(document.text)
+    if removed:
+        warning = f"{removed} secret{'s' if removed > 1 else ''} removed from the text"
+        document = replace(document, text=text, warnings=(*document.warnings, warning))
+    return document
+
+
+def _same_state(candidate: Candidate, state: Source | Skipped) -> bool:
+    return (candidate.size, candidate.mtime_ns) == (state.size, state.mtime_ns)
+
+
+def merged(reports: Sequence[SyncReport]) -> SyncReport:
+    """One report over several roots."""
+    return SyncReport(
+        added=sum(r.added for r in reports),
+        changed=sum(r.changed for r in reports),
+        removed=sum(r.removed for r in reports),
+        unchanged=sum(r.unchanged for r in reports),
+        chunks=sum(r.chunks for r in reports),
+        skipped=tuple(s for r in reports for s in r.skipped),
+        warnings=tuple(w for r in reports for w in r.warnings),
+        seconds=sum(r.seconds for r in reports),
+    )

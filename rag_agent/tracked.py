@@ -1,0 +1,35 @@
+"""Which folders and files an index follows, as config.json names them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rag_agent.types import Scope
+
+
+def project_folder(folder: Path, scope: Scope) -> Path | None:
+    """The folder that a project's store travels with; None for the other stores."""
+    return folder.parent.parent if scope == "project" else None
+
+
+def absolute(names: Sequence[str], project: Path | None) -> tuple[Path, ...]:
+    """Tracked paths as they lie now; relative ones belong to the project folder."""
+    return tuple((project or Path.home()) / Path(name).expanduser() for name in names)
+
+
+def portable(tracked: Sequence[Path], project: Path | None) -> tuple[str, ...]:
+    """As config.json keeps them: relative inside the project folder, so that it can be moved."""
+    return tuple(
+        path.relative_to(project).as_posix()
+        if project is not None and path.is_relative_to(project)
+        else str(path)
+        for path in tracked
+    )
+
+
+def with_path(tracked: Sequence[Path], target: Path) -> tuple[Path, ...]:
+    """Tracked paths that cover ``target`` too; a folder takes the place of what it contains."""
+    if any(target.is_relative_to(known) for known in tracked):
+        return tuple(tracked)
+    return (*(known for known in tracked if not known.is_relative_to(target)), target)
