@@ -10,6 +10,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from rag_agent.embed import DEFAULT
 from rag_agent.errors import ConfigError
 
 _FILE = "config.json"
@@ -85,7 +86,7 @@ class Config:
     exclude_patterns: tuple[str, ...] = _setting((), _texts)
     max_file_bytes: int = _setting(2_000_000, _integer(1, 1 << 40))  # text and code
     max_document_bytes: int = _setting(64_000_000, _integer(1, 1 << 40))  # PDF, DOCX, …
-    embedding_model: str = _setting("all-MiniLM-L6-v2", _text)
+    embedding_model: str = _setting(DEFAULT, _text)
     embedding_threads: int | None = _setting(None, _optional(_integer(1, 256)))
     rag_auto_refresh: bool = _setting(True, _boolean)
     rag_token_budget: int = _setting(1500, _integer(50, 100_000))  # of one injection

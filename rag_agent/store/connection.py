@@ -31,9 +31,17 @@ VectorEngine = Literal["sqlite-vec", "numpy"]
 class Database:
     """A connection whose failures are ``StoreError``; belongs to one thread at a time."""
 
-    def __init__(self, path: Path, connection: apsw.Connection, *, readonly: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: apsw.Connection,
+        *,
+        readonly: bool = False,
+        extension: bool = True,
+    ) -> None:
         self.path = path
         self.readonly = readonly
+        self._extension = extension
         self._connection = connection
         self._engine: VectorEngine | None = None
         self._functions: dict[str, Callable[..., Any]] = {}
@@ -78,14 +86,14 @@ class Database:
         finally:
             self.rows("ROLLBACK")
 
-    def load_vectors(self, engine: Literal["auto", "numpy"] = "auto") -> VectorEngine:
+    def load_vectors(self) -> VectorEngine:
         """Make ``vec_distance_cosine`` known to SQL: sqlite-vec's, or numpy's if it cannot load."""
         if self._engine is None:
-            self._engine = "numpy"
-            if engine == "auto" and self._load_extension():
+            if self._extension and self._load_extension():
                 self._engine = "sqlite-vec"
             else:
                 self.define("vec_distance_cosine", _cosine_distance, 2)
+                self._engine = "numpy"
         return self._engine
 
     def _load_extension(self) -> bool:
@@ -132,7 +140,7 @@ def _cosine_distance(left: Any, right: Any) -> float | None:
 def engine() -> str:
     """Versions of what the store runs on, and whether sqlite-vec can be loaded."""
     connection = apsw.Connection(":memory:")
-    database = Database(Path(":memory:"), connection, readonly=False)
+    database = Database(Path(":memory:"), connection)
     try:
         loaded = database.load_vectors() == "sqlite-vec"
         vectors = f"sqlite-vec {database.value('SELECT vec_version()')}" if loaded else "numpy"
@@ -141,8 +149,10 @@ def engine() -> str:
     return f"SQLite {apsw.sqlite_lib_version()}, apsw {apsw.apsw_version()}, vectors by {vectors}"
 
 
-def open_database(path: Path, *, readonly: bool = False) -> Database:
+def open_database(path: Path, *, readonly: bool = False, extension: bool = True) -> Database:
     """Open, create and migrate the file (``readonly`` only opens).
+
+    Without ``extension`` numpy computes cosines, as where sqlite-vec cannot be loaded.
 
     Raises:
         SchemaTooNew: a newer rag_agent wrote the file.
@@ -150,35 +160,33 @@ def open_database(path: Path, *, readonly: bool = False) -> Database:
     """
     path = path.absolute()
     if readonly:
-        return _open_for_reading(path)
+        return _open_for_reading(path, extension)
     with translated(path):
         connection = apsw.Connection(str(path))
-    return _checked(Database(path, connection, readonly=False))
+    return _checked(Database(path, connection, extension=extension))
 
 
-def _open_for_reading(path: Path) -> Database:
+def _open_for_reading(path: Path, extension: bool) -> Database:
     if not path.is_file():
         raise StoreError(f"{path}: there is no index yet; run `rag-agent index`")
     try:
-        return _checked(_connect_readonly(path, "mode=ro"))
+        return _checked(_connect_readonly(path, "mode=ro", extension))
     except StoreError as error:
         # Reading a WAL database needs its -shm file, which cannot be made on a read-only medium.
         # Where no -wal holds newer pages, the file alone is the whole truth.
-        unopened = isinstance(
-            error.__cause__, apsw.CantOpenError | apsw.ReadOnlyError | apsw.IOError
-        )
+        unopened = isinstance(error.__cause__, apsw.CantOpenError | apsw.ReadOnlyError)
         if not unopened or _has_wal(path):
             raise
-        return _checked(_connect_readonly(path, "mode=ro&immutable=1"))
+        return _checked(_connect_readonly(path, "mode=ro&immutable=1", extension))
 
 
-def _connect_readonly(path: Path, parameters: str) -> Database:
+def _connect_readonly(path: Path, parameters: str, extension: bool) -> Database:
     with translated(path):
         connection = apsw.Connection(
             f"{path.as_uri()}?{parameters}",
             flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
         )
-    return Database(path, connection, readonly=True)
+    return Database(path, connection, readonly=True, extension=extension)
 
 
 def _has_wal(path: Path) -> bool:

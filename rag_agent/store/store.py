@@ -47,8 +47,10 @@ class Store:
         self._database = database
 
     @classmethod
-    def open(cls, path: Path, *, readonly: bool = False) -> Store:
+    def open(cls, path: Path, *, readonly: bool = False, extension: bool = True) -> Store:
         """Open the file; unless ``readonly`` create it (not its folder) and migrate it.
+
+        Without ``extension`` sqlite-vec is not loaded and numpy computes cosines.
 
         Raises:
             SchemaTooNew: a newer rag_agent wrote it.
@@ -56,7 +58,7 @@ class Store:
             StoreBusy: another process holds it.
             StoreError: it is missing, of another program, or unusable.
         """
-        return cls(open_database(path, readonly=readonly))
+        return cls(open_database(path, readonly=readonly, extension=extension))
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

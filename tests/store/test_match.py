@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_agent.store import Store, filters
+from rag_agent.store.maintenance import COMMON
+from rag_agent.tokens import query_words, words
+from rag_agent.types import Root
+
+
+def test_any_word_is_enough_and_more_words_score_higher(store: Store, root: Root, put: Any) -> None:
+    put(store, root, "one.md", "apple and pear")
+    put(store, root, "two.md", "apple and banana")
+    put(store, root, "three.md", "nothing of it, but as long as them")
+    found = store.match(words("banana apple"), 5)
+    assert [match.path for match in found] == ["two.md", "one.md"]
+    assert found[0].score > found[1].score > 0
+    assert store.match(words("banana apple"), 1) == found[:1]
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("getHTTPResponse", "x = get_http_response()"),
+        ("http response", "x = getHTTPResponse()"),
+        ("全文検索", "日本語の全文検索エンジン"),
+        ("naïve", "a naive approach"),
+        ("straße", "the straße is long"),
+        ("ünïcödé", "ÜNÏCÖDÉ"),
+        ("ﬁle", "a file"),
+        ("привет", "Привет мир"),
+        ("नमस्ते", "नमस्ते दुनिया"),
+        ("𠮷野", "𠮷野家"),  # beyond the basic plane
+        ("x2", "x² + y"),
+    ],
+)
+def test_words_of_any_script_are_found_as_they_were_split(
+    store: Store, root: Root, put: Any, question: str, text: str
+) -> None:
+    put(store, root, "hit.md", text)
+    put(store, root, "miss.md", "completely different words")
+    assert [match.path for match in store.match(list(query_words(question)), 5)] == ["hit.md"]
+
+
+@given(text=st.text(max_size=60))
+def test_every_word_that_goes_in_is_found_again(
+    text: str, put: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with Store.open(tmp_path_factory.mktemp("words") / "rag.db") as store:
+        put(store, store.add_root("."), "a.md", text)
+        frequencies = store.passage_frequencies(words(text))
+    # A text of blanks makes no passage; the file's name is in the index with each passage.
+    expected = set(words(text)) if text.strip() else set()
+    assert set(frequencies) == expected
+    assert set(frequencies.values()) <= {1}
+
+
+@given(stems=st.lists(st.text(max_size=20), max_size=5))
+def test_any_text_may_be_asked_for(
+    stems: list[str], put: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with Store.open(tmp_path_factory.mktemp("any") / "rag.db") as store:
+        put(store, store.add_root("."), "a.md", 'AND OR "quoted" NEAR(a b)')
+        assert len(store.match(stems, 5)) <= 1
+        assert len(store.match_paths(stems, 5)) <= 1
+
+
+def test_names_path_and_heading_are_searched_too(store: Store, root: Root, put: Any) -> None:
+    put(store, root, "web/session.py", "x = 1", heading="Cookies", names=("loginUser",))
+    put(store, root, "web/other.py", "y = 2")
+    for question in ("session", "cookies", "login"):
+        assert [m.path for m in store.match(words(question), 5)] == ["web/session.py"]
+    assert {m.path for m in store.match(["web"], 5)} == {"web/session.py", "web/other.py"}
+
+
+def test_a_word_in_the_name_of_the_file_counts_more_than_in_the_text(
+    store: Store, root: Root, put: Any
+) -> None:
+    put(store, root, "text.md", "the parser reads it")
+    put(store, root, "parser.md", "the thing reads it")
+    assert [m.path for m in store.match(["parser"], 5)] == ["parser.md", "text.md"]
+
+
+def test_paths_are_found_by_name_before_folder(store: Store, root: Root, put: Any) -> None:
+    put(store, root, "billing/invoice/list.py", "x")
+    put(store, root, "web/invoice.py", "x")
+    put(store, root, "web/other.py", "x")
+    found = store.match_paths(words("where are invoices"), 5)
+    shown = [(store.document(identifier).path, score > 0) for identifier, score in found]
+    assert shown == [("web/invoice.py", True), ("billing/invoice/list.py", True)]
+    where = filters.compile("path:billing/*")
+    assert [identifier for identifier, _ in store.match_paths(["invoic"], 5, where)] == [1]
+
+
+def test_common_words_are_left_out_once_the_budget_is_spent(
+    store: Store, root: Root, put: Any
+) -> None:
+    for number in range(30):
+        put(store, root, f"{number}.md", "common" if number else "common rare")
+    few = store.match(["common", "rare"], 1, postings=10)
+    # With the common word, the score would be higher.
+    assert few[0].score < store.match(["common", "rare"], 1, postings=100)[0].score
+
+
+def test_common_words_come_back_when_rare_ones_find_too_little(
+    store: Store, root: Root, put: Any
+) -> None:
+    for number in range(30):
+        put(store, root, f"{number}.md", "common" if number else "common rare")
+    found = store.match(["common", "rare"], 10, postings=10)
+    assert len(found) == 10
+    assert found[0].path == "0.md"
+
+
+def test_a_filter_narrows_before_words_are_left_out(store: Store, root: Root, put: Any) -> None:
+    for number in range(30):
+        put(store, root, f"src/{number}.md", "common middle" if number % 2 else "rare")
+    put(store, root, "doc/wanted.md", "common")
+    where = filters.compile("path:doc/*")
+    found = store.match(["rare", "middl", "common"], 5, where, postings=5)
+    assert [match.path for match in found] == ["doc/wanted.md"]
+
+
+def test_frequencies_of_common_words_equal_a_live_count(store: Store, root: Root, put: Any) -> None:
+    put(store, root, "many.md", *[f"common word{n % 7}" for n in range(COMMON + 10)])
+    asked = ["common", "word3", "mani", "absent"]
+    live = store.passage_frequencies(asked)
+    store.refresh_statistics()
+    assert store.passage_frequencies(asked) == live
+    assert live["common"] == COMMON + 10
+    assert "absent" not in live
+
+
+def test_a_frequency_is_never_above_the_number_of_passages(
+    store: Store, root: Root, put: Any
+) -> None:
+    put(store, root, "many.md", *["common"] * (COMMON + 10))
+    put(store, root, "few.md", "common")
+    store.refresh_statistics()
+    store.forget([1])
+    assert store.passage_frequencies(["common"]) == {"common": 1}
+    assert store.passage_count() == 1
+
+
+def test_an_empty_store_answers_with_nothing(store: Store) -> None:
+    assert store.match(["appl"], 5) == []
+    assert store.match([], 5) == []
+    assert store.match_paths(["appl"], 5) == []
+    assert store.passage_frequencies(["appl"]) == {}
+    assert store.average_passage_words() == 0.0
+    assert store.chunks([1]) == {}
+    assert store.definitions([]) == []
+
+
+def test_the_average_length_is_in_words(store: Store, root: Root, put: Any) -> None:
+    put(store, root, "a.md", "one two three", "four")
+    put(store, root, "b.md", "five six")
+    assert store.average_passage_words() == 2.0
+
+
+def test_definitions_are_found_whatever_the_case(store: Store, root: Root, put: Any) -> None:
+    put(store, root, "a.py", "x", names=("HTTPSHandler",), kind="code")
+    put(store, root, "b.py", "x", names=("httpshandler",), kind="code")
+    put(store, root, "c.py", "x", names=("HTTPSHandlerFactory",), kind="code")
+    found = store.definitions(["HttpsHandler"])
+    assert [definition.name for _, definition in found] == ["HTTPSHandler", "httpshandler"]
+    narrowed = store.definitions(["HttpsHandler"], filters.compile("path:b.py"))
+    assert [definition.name for _, definition in narrowed] == ["httpshandler"]

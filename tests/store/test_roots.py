@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_agent.store import Store
+from rag_agent.types import Skipped
+
+
+def test_a_project_can_be_moved_with_its_store(
+    store: Store, tmp_path: Path, path: Path, put: Any
+) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    inside = project / "src"
+    inside.mkdir()
+    for folder in (project, inside, elsewhere):
+        put(store, store.add_root(str(folder)), "a.md", "text")
+    store.close()
+    shutil.move(project, tmp_path / "moved")
+    with Store.open(tmp_path / "moved" / ".pi" / "rag" / "rag.db") as moved:
+        assert [root.path for root in moved.roots()] == [
+            str(tmp_path / "moved"),
+            str(tmp_path / "moved" / "src"),
+            str(elsewhere),
+        ]
+        # Known again, so that nothing is indexed anew.
+        assert moved.add_root(str(tmp_path / "moved")) == moved.roots()[0]
+
+
+def test_a_root_is_known_by_any_spelling(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(folder, target_is_directory=True)
+    root = store.add_root(str(folder))
+    assert store.add_root(str(folder) + os.sep) == root
+    assert store.add_root(str(tmp_path / "x" / ".." / "notes")) == root
+    assert store.add_root(str(link)) == root
+    assert store.roots() == [root]
+
+
+def test_paths_are_shown_relative_with_one_root_and_absolute_with_several(
+    store: Store, tmp_path: Path, put: Any
+) -> None:
+    first = store.add_root(str(tmp_path / "project"))
+    identifier = put(store, first, "src/a.md", "text")
+    store.set_skipped(first, [Skipped("b.bin", "binary")])
+    assert store.shown_path(first, "src/a.md") == "src/a.md"
+    assert store.skipped()[0].path == "b.bin"
+
+    note = tmp_path / "note.md"
+    note.write_text("text", encoding="utf-8")
+    second = store.add_root(str(note))
+
+    absolute = f"{(tmp_path / 'project').as_posix()}/src/a.md"
+    assert store.shown_path(first, "src/a.md") == absolute
+    assert store.chunks_of(identifier)[0].shown_path == absolute
+    assert store.skipped()[0].path == f"{(tmp_path / 'project').as_posix()}/b.bin"
+    # A root that is a file is its only document.
+    assert store.shown_path(second, "note.md") == note.as_posix()
+    assert store.absolute_path(second, "note.md") == note.as_posix()
+
+
+def test_removing_a_root_removes_its_documents_only(store: Store, tmp_path: Path, put: Any) -> None:
+    first, second = (store.add_root(str(tmp_path / name)) for name in ("one", "two"))
+    put(store, first, "a.md", "apple")
+    put(store, first, "b.md", "apple")
+    kept = put(store, second, "a.md", "apple")
+    assert store.remove_root(first) == 2
+    assert store.roots() == [second]
+    assert [match.document_id for match in store.match(["appl"], 5)] == [kept]
+    assert store.check() == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("parse", ["lib/Parser.py", "src/parse/main.py"]),  # plain text: anywhere
+        ("PARSER.PY", ["lib/Parser.py"]),
+        ("*.py", ["lib/Parser.py", "src/parse/main.py"]),
+        ("src/*", ["src/[id]/page.tsx", "src/parse/main.py"]),  # a star crosses folders
+        ("src/?ain.py", []),
+        ("src/[id]/*", ["src/[id]/page.tsx"]),  # brackets mean themselves
+        ("[id]", ["src/[id]/page.tsx"]),
+        ("src\\parse\\*", ["src/parse/main.py"]),
+        ("*ÄPFEL*", ["äpfel.md"]),
+        ("", ["lib/Parser.py", "src/[id]/page.tsx", "src/parse/main.py", "äpfel.md"]),
+    ],
+)
+def test_find(store: Store, root: Any, put: Any, pattern: str, expected: list[str]) -> None:
+    for name in ("src/parse/main.py", "lib/Parser.py", "src/[id]/page.tsx", "äpfel.md"):
+        put(store, root, name, "text")
+    assert [document.path for document in store.find(pattern)] == expected
+
+
+def test_find_looks_at_the_path_that_is_shown(store: Store, tmp_path: Path, put: Any) -> None:
+    for name in ("One", "two"):
+        put(store, store.add_root(str(tmp_path / name)), "a.md", "text")
+    found = store.find(f"{tmp_path.as_posix()}/one/*")
+    assert [document.root.path for document in found] == [str(tmp_path / "One")]
