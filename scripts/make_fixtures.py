@@ -58,7 +58,11 @@ def _survey() -> fpdf.FPDF:
     pdf.add_page()
     pdf.multi_cell(0, 8, "Hydrographic survey\n\nThe multibeam sonar covered the inner basin.")
     pdf.add_page()
-    pdf.multi_cell(0, 8, "Shoaling was found beside the\nbreakwater, at two point one metres.")
+    pdf.multi_cell(
+        0,
+        8,
+        "Shoaling was found beside the\nbreakwater, in a pre-\n1990 dumping site, an ob-\nstacle.",
+    )
     pdf.add_page()
     pdf.image(io.BytesIO(_png()), w=80)
     pdf.add_page()

@@ -14,10 +14,13 @@ from functools import cache
 from rag_agent.extract import text
 from rag_agent.extract.languages import language_of
 from rag_agent.extract.registry import EXTRACTORS, Registration, guarded
-from rag_agent.extract.sandbox import SECONDS, shared
+from rag_agent.extract.sandbox import SECONDS, SHARED
 from rag_agent.types import Document
 
-__all__ = ["close", "extract"]
+__all__ = ["VERSION", "close", "extract"]
+
+VERSION = "1"
+"""Part of what an index was built with: raise it when the text of unchanged files changes."""
 
 
 def extract(data: bytes, path: str, *, seconds: float = SECONDS) -> Document:
@@ -36,13 +39,13 @@ def extract(data: bytes, path: str, *, seconds: float = SECONDS) -> Document:
     if registration is None:
         return guarded(text.read, data, path)
     if registration.isolated:
-        return shared().call(registration.read, data, path, seconds)
+        return SHARED.call(registration.read, data, path, seconds)
     return guarded(registration.read, data, path)
 
 
 def close() -> None:
     """End the worker process, if there is one; the next file that needs it starts another."""
-    shared().close()
+    SHARED.close()
 
 
 @cache

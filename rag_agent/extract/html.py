@@ -12,10 +12,11 @@ from rag_agent.extract.registry import extractor
 from rag_agent.types import Document
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
+    from bs4 import BeautifulSoup, Tag
 
 # Not content: code, drawings, the way around the site.
-_DROPPED = ["script", "style", "template", "noscript", "svg", "iframe", "object", "nav"]
+_DROPPED = frozenset(("script", "style", "template", "noscript", "svg", "iframe", "object", "nav"))
+_WITHIN_PAGE = re.compile("#")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*\n\s*")
 _TRAILING = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
 
@@ -28,7 +29,7 @@ def read(data: bytes, path: str) -> Document:
     title = soup.title.get_text() if soup.title else ""
     if soup.title:
         soup.title.decompose()
-    text, lost = _markdown(soup)
+    text, lost = _markdown(_content(soup))
     heading, links = title_and_links(text)
     language = language_of(path)
     return Document(
@@ -43,6 +44,14 @@ def read(data: bytes, path: str) -> Document:
     )
 
 
+def _content(soup: BeautifulSoup) -> Tag:
+    """The ``<main>`` of a page where it has one: what is around it are menus and settings."""
+    mains = soup.find_all(lambda tag: tag.name == "main" or tag.get("role") == "main")
+    if len(mains) == 1 and mains[0].get_text(strip=True):
+        return mains[0]
+    return soup
+
+
 def to_markdown(source: str) -> tuple[str, tuple[str, ...]]:
     """Markdown of an HTML fragment, and warnings. Words are not escaped: ``snake_case`` stays."""
     return _markdown(_soup(source))
@@ -52,12 +61,21 @@ def _soup(source: str) -> BeautifulSoup:
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(source, "html.parser")
-    for element in soup.find_all(_DROPPED):
+    for element in soup.find_all(_is_dropped):
         element.decompose()
+    for anchor in soup.find_all("a", href=_WITHIN_PAGE):  # permalinks of headings, above all
+        if any(character.isalnum() for character in anchor.get_text()):
+            anchor.unwrap()
+        else:
+            anchor.decompose()
     return soup
 
 
-def _markdown(soup: BeautifulSoup) -> tuple[str, tuple[str, ...]]:
+def _is_dropped(element: Tag) -> bool:
+    return element.name in _DROPPED or element.get("role") == "navigation"
+
+
+def _markdown(soup: Tag) -> tuple[str, tuple[str, ...]]:
     from markdownify import MarkdownConverter
 
     converter = MarkdownConverter(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_agent.errors import ExtractError
@@ -19,9 +21,20 @@ if TYPE_CHECKING:
 # papers with private-use glyphs stay below a tenth; a font without a usable map is all of it.
 _GARBAGE = 0.3
 _UNMAPPED = re.compile(r"\(cid:\d+\)")  # how pdfminer writes a glyph that it cannot name
-# pdfium marks a hyphen at the end of a line with one of these, where the word goes on below.
-_SOFT_HYPHEN = re.compile("[\x02\ufffe\u00ad](?:\r?\n)?")
+# pdfium writes a hyphen at the end of a line as one of these and joins the lines. A word goes on
+# in small letters; in "pre-1990" and "Anglo-Saxon" the hyphen was one.
+_HYPHEN = re.compile("[\x02\ufffe](?:\r?\n)?(.)")
+_SECOND_OPINIONS = 100  # pages; at a tenth of a second each they fit the time limit of a file
 _OFFICE_PREFIX = re.compile(r"^(?:Microsoft \w+|LibreOffice \w+) - ", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Text of a page; ``drawn``: there is something on it; ``doubtful``: text that is garbage."""
+
+    text: str
+    drawn: bool
+    doubtful: bool
 
 
 @extractor("pdf", isolated=True)
@@ -37,10 +50,15 @@ def read(data: bytes, path: str) -> Document:
             raise ExtractError(path, "encrypted", fix) from error
         raise ExtractError(path, "cannot be parsed", str(error)) from error
     with pdf:
-        pages = [_page(pdf, number, data) for number in range(len(pdf))]
+        pages = [_page(pdf, number) for number in range(len(pdf))]
         title = _OFFICE_PREFIX.sub("", pdf.get_metadata_value("Title").strip())
-    texts = [text for text, _ in pages]
-    empty = sum(drawn and not text for text, drawn in pages)
+    doubtful = [number for number, page in enumerate(pages) if page.doubtful]
+    second = _second_opinions(data, doubtful[:_SECOND_OPINIONS])
+    texts = [
+        _readable(min(page.text, second.get(number, ""), key=_garbage))
+        for number, page in enumerate(pages)
+    ]
+    empty = sum(page.drawn and not text for page, text in zip(pages, texts, strict=True))
     return Document(
         path=path,
         kind="prose",
@@ -65,48 +83,58 @@ def _first_lines(texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(lines)
 
 
-def _page(pdf: pypdfium2.PdfDocument, number: int, data: bytes) -> tuple[str, bool]:
-    """Text of a page (from 0), and whether anything at all is drawn on it."""
+def _page(pdf: pypdfium2.PdfDocument, number: int) -> _Page:
+    """What pdfium reads on a page, counted from 0."""
     import pypdfium2
     from pypdfium2 import raw
 
     try:
         page = pdf[number]
     except pypdfium2.PdfiumError:  # one broken page; pdfminer may mend it
-        return _second_opinion(data, number), True
+        return _Page("", drawn=True, doubtful=True)
     text_page = page.get_textpage()
     text = _tidy(text_page.get_text_bounded())
     text_page.close()
-    if _garbage(text) <= _GARBAGE:
-        page.close()
-        return text, True
-    kinds = {item.type for item in page.get_objects()}
+    kinds = {item.type for item in page.get_objects()} if not _readable(text) else set()
     page.close()
     # Without text objects the page is a picture or blank, and pdfminer (thirty times slower)
     # would find nothing either.
-    other = _second_opinion(data, number) if raw.FPDF_PAGEOBJ_TEXT in kinds else ""
-    return min(text, other, key=_garbage), bool(kinds)
+    return _Page(text, drawn=bool(kinds), doubtful=raw.FPDF_PAGEOBJ_TEXT in kinds)
 
 
-def _second_opinion(data: bytes, number: int) -> str:
+def _second_opinions(data: bytes, numbers: Sequence[int]) -> Mapping[int, str]:
+    """What pdfminer reads on these pages, counted from 0; nothing where it fails as well."""
+    if not numbers:
+        return {}
     from pdfminer.high_level import extract_text
     from pdfminer.pdfexceptions import PDFException
 
     try:
-        return _tidy(extract_text(io.BytesIO(data), page_numbers=[number]))
+        texts = extract_text(io.BytesIO(data), page_numbers=list(numbers)).split("\f")
     except PDFException:
-        return ""
+        return {}
+    return {number: _tidy(text) for number, text in zip(numbers, texts, strict=False)}
 
 
 def _tidy(text: str) -> str:
-    text = _SOFT_HYPHEN.sub("", text).replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
+    text = text.replace("\u00ad", "").replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
+    text = _HYPHEN.sub(lambda match: match[1] if match[1].islower() else "-" + match[1], text)
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+
+
+def _readable(text: str) -> str:
+    """The text, or "" if it is garbage."""
+    return text if _garbage(text) <= _GARBAGE else ""
 
 
 def _garbage(text: str) -> float:
     """Share of characters in [0, 1] that are no writing; no text at all is all garbage."""
     unmapped = len(_UNMAPPED.findall(text))
-    characters = [c for c in _UNMAPPED.sub("", text) if not c.isspace()]
-    odd = sum(c == "\ufffd" or unicodedata.category(c) in ("Cc", "Cn", "Co") for c in characters)
-    total = len(characters) + unmapped
+    counts = Counter("".join(_UNMAPPED.sub("", text).split()))
+    odd = sum(count for character, count in counts.items() if _is_odd(character))
+    total = counts.total() + unmapped
     return (odd + unmapped) / total if total else 1.0
+
+
+def _is_odd(character: str) -> bool:
+    return character == "\ufffd" or unicodedata.category(character) in ("Cc", "Cn", "Co")

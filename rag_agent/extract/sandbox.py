@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from functools import cache
 
 from rag_agent.errors import ExtractError
 from rag_agent.extract.frames import (
@@ -150,9 +149,6 @@ def _cause(returncode: int) -> str:
     return f"signal {-returncode}"
 
 
-@cache
-def shared() -> Sandbox:
-    """The sandbox of this process; its worker ends with it."""
-    sandbox = Sandbox()
-    atexit.register(sandbox.kill)
-    return sandbox
+SHARED = Sandbox()
+"""The sandbox of this process. It starts nothing before its first call, and ends at exit."""
+atexit.register(SHARED.kill)

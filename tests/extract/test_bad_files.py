@@ -69,6 +69,48 @@ def test_a_truncated_document_is_mended_or_refused_and_the_next_is_read(
     assert extract(data, file).text
 
 
+def _pdf(font: bytes) -> bytes:
+    """A PDF of one page, which shows the glyphs 1 to 4 of this font."""
+    content = b"BT /F1 12 Tf 20 200 Td <01020304> Tj ET"
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] /Contents 4 0 R"
+        b" /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >> stream\n%s\nendstream" % (len(content), content),
+        font,
+        b"<< /Length 16 >> stream\n10 0 d0 0 0 8 8 re f\nendstream",
+    ]
+    file = b"%PDF-1.4\n"
+    places = []
+    for number, item in enumerate(objects, start=1):
+        places.append(b"%010d 00000 n \n" % len(file))
+        file += b"%d 0 obj\n%s\nendobj\n" % (number, item)
+    table = b"xref\n0 7\n0000000000 65535 f \n" + b"".join(places)
+    trailer = b"trailer << /Size 7 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % len(file)
+    return file + table + trailer
+
+
+def test_a_page_whose_font_does_not_name_its_characters_is_said_to_need_ocr() -> None:
+    drawings = (
+        b"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 10 10] /FontMatrix [.1 0 0 .1 0 0]"
+        b" /FirstChar 1 /LastChar 4 /Widths [10 10 10 10] /CharProcs << /g1 6 0 R >>"
+        b" /Encoding << /Differences [1 /g1 /g1 /g1 /g1] >> >>"
+    )
+    document = extract(_pdf(drawings), "a.pdf")
+    assert (document.text, document.pages) == ("\n", (1,))
+    assert document.warnings == ("1 of 1 pages have no text (scanned; needs OCR)",)
+
+
+def test_a_page_whose_font_names_its_characters_is_read() -> None:
+    named = (
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Some"
+        b" /Encoding << /Differences [1 /T /i /d /e] >> >>"
+    )
+    document = extract(_pdf(named), "a.pdf")
+    assert (document.text, document.warnings) == ("Tide\n", ())
+
+
 def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked() -> None:
     bomb = _zip(word__document_xml=bytes(600 * 1024**2))
     assert len(bomb) < 4 * 1024**2
@@ -102,6 +144,11 @@ def test_html_nested_too_deeply_for_its_structure_keeps_its_words() -> None:
     assert document.warnings == (
         "nested too deeply for headings and tables: only the words were kept",
     )
+
+
+def test_a_page_whose_main_element_is_empty_keeps_what_is_around_it() -> None:
+    document = extract(b"<h1>Head</h1><main></main><p>words</p>", "a.html")
+    assert document.text == "# Head\n\nwords\n"
 
 
 def test_json_nested_deeply_is_text_like_any_other() -> None:

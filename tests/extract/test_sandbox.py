@@ -130,7 +130,7 @@ def _run(program: str) -> subprocess.CompletedProcess[str]:
         "import os, sys",
         f"sys.path.insert(0, {str(HERE)!r})",
         "import hostile_parsers as parsers",
-        "from rag_agent.extract.sandbox import shared",
+        "from rag_agent.extract.sandbox import SHARED",
         program,
     ]
     return subprocess.run(
@@ -144,7 +144,7 @@ def _run(program: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_nothing_that_a_parser_prints_reaches_the_callers_standard_output() -> None:
-    result = _run("print(shared().call(parsers.chatty, b'protocol', 'a.pdf').text)")
+    result = _run("print(SHARED.call(parsers.chatty, b'protocol', 'a.pdf').text)")
     assert result.stdout == "protocol\n"
     assert "noise from print" in result.stderr
     assert "noise from a C library" in result.stderr
@@ -153,7 +153,7 @@ def test_nothing_that_a_parser_prints_reaches_the_callers_standard_output() -> N
 @pytest.mark.parametrize("ending", ["pass", "os._exit(0)"])
 def test_the_worker_ends_with_its_parent(ending: str) -> None:
     # The worker holds the parent's standard error: run() returns only when it, too, is gone.
-    result = _run(f"shared().call(parsers.polite, b'', 'a.pdf'); {ending}")
+    result = _run(f"SHARED.call(parsers.polite, b'', 'a.pdf'); {ending}")
     assert (result.returncode, result.stderr) == (0, "")
 
 
