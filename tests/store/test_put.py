@@ -229,29 +229,31 @@ _STEPS = st.lists(st.tuples(st.sampled_from(["a.md", "b/c.md", "d.md"]), _TEXTS 
 
 
 @given(steps=_STEPS)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_history_of_puts_and_forgets_equals_a_fresh_store(
     steps: list[tuple[str, list[str] | None]],
+    store: Store,
+    root: Root,
     put: Any,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    folder = tmp_path_factory.mktemp("history")
-    with Store.open(folder / "lived.db") as lived, Store.open(folder / "fresh.db") as fresh:
-        final: dict[str, list[str]] = {}
-        root = lived.add_root(str(folder))
-        for path, texts in steps:
-            if texts is None:
-                known = lived.documents(root)
-                lived.forget([known[path].id] if path in known else [])
-                final.pop(path, None)
-            else:
-                put(lived, root, path, *texts)
-                final[path] = texts
-        other = fresh.add_root(str(folder))
+    # The store of earlier examples goes on; that is more history.
+    store.forget([document.id for document in store.documents(root).values()])
+    final: dict[str, list[str]] = {}
+    for path, texts in steps:
+        if texts is None:
+            known = store.documents(root)
+            store.forget([known[path].id] if path in known else [])
+            final.pop(path, None)
+        else:
+            put(store, root, path, *texts)
+            final[path] = texts
+    with Store.open(tmp_path_factory.mktemp("fresh") / "rag.db") as fresh:
+        other = fresh.add_root(root.path)
         for path, texts in final.items():
             put(fresh, other, path, *texts)
-        assert _content(lived) == _content(fresh)
-        assert lived.check() == []
+        assert _content(store) == _content(fresh)
+    assert store.check() == []
 
 
 def _content(store: Store) -> object:

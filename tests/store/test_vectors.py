@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag_agent.errors import ModelMismatch
+from rag_agent.store import Store, filters, matrix
+from rag_agent.types import Root
+
+DIM = 8
+
+
+@pytest.fixture(params=[True, False], ids=["sqlite-vec", "numpy"])
+def store(path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """By the extension and by its stand-in."""
+    with Store.open(path, extension=request.param) as opened:
+        yield opened
+
+
+def _fill(store: Store, root: Root, put: Any, count: int) -> tuple[int, dict[int, Any]]:
+    """``count`` random vectors, every fifth equal to another."""
+    texts = [f"text {number}" for number in range(count)]
+    put(store, root, "a.md", *texts[::2])
+    put(store, root, "b.md", *texts[1::2])
+    model = store.model("m", DIM)
+    ids = [pending.id for pending in store.pending(model, count)]
+    rows = np.random.default_rng(7).standard_normal((count, DIM)).astype(np.float32)
+    rows[::5] = rows[0]
+    store.put_vectors(model, ids, rows)
+    return model, dict(zip(ids, rows, strict=True))
+
+
+def _exact(rows: dict[int, Any], query: Any, k: int) -> list[int]:
+    wide = query.astype(np.float64)
+    cosine = {
+        key: float(row.astype(np.float64) @ wide / np.linalg.norm(row) / np.linalg.norm(wide))
+        for key, row in rows.items()
+    }
+    return sorted(cosine, key=lambda key: (-round(cosine[key], 5), key))[:k]
+
+
+@pytest.mark.parametrize("k", [1, 10, 60, 5000])
+def test_nearest_is_exact(store: Store, root: Root, put: Any, k: int) -> None:
+    model, rows = _fill(store, root, put, 60)
+    for query in np.random.default_rng(1).standard_normal((5, DIM)).astype(np.float32):
+        found = store.nearest(model, query, k)
+        assert [chunk for chunk, _ in found] == _exact(rows, query, k)
+        for chunk, cosine in found:
+            row = rows[chunk]
+            expected = row @ query / np.linalg.norm(row) / np.linalg.norm(query)
+            assert cosine == pytest.approx(float(expected), abs=1e-5)
+        assert store.cosines(model, query, [chunk for chunk, _ in found[:3]]) == pytest.approx(
+            dict(found[:3]), abs=1e-5
+        )
+
+
+def test_the_matrix_finds_what_the_scan_finds(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _ = _fill(store, root, put, 200)
+    queries = np.random.default_rng(1).standard_normal((20, DIM)).astype(np.float32)
+    scanned = [store.nearest(model, query, 10) for query in queries]
+    monkeypatch.setattr(matrix, "SMALLEST", 100)
+    store.refresh_statistics()
+    assert matrix.files(store._database) != []
+    assert matrix.nearest(store._database, model, queries[0], 10) is not None
+    for query, expected in zip(queries, scanned, strict=True):
+        found = store.nearest(model, query, 10)
+        assert [chunk for chunk, _ in found] == [chunk for chunk, _ in expected]
+        assert dict(found) == pytest.approx(dict(expected), abs=1e-5)
+    assert len(store.nearest(model, queries[0], 5000)) == 200
+
+
+def test_a_matrix_of_another_state_is_not_used(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    model, rows = _fill(store, root, put, 50)
+    store.refresh_statistics()
+    query = next(iter(rows.values()))
+    store.forget([1])
+    expected = _exact({key: rows[key] for key in list(rows)[25:]}, query, 5)
+    assert matrix.nearest(store._database, model, query, 5) is None
+    assert [chunk for chunk, _ in store.nearest(model, query, 5)] == expected
+    store.refresh_statistics()
+    assert matrix.nearest(store._database, model, query, 5) is not None
+    assert [chunk for chunk, _ in store.nearest(model, query, 5)] == expected
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "foreign", "gone"])
+def test_a_damaged_matrix_is_not_used_and_is_made_again(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    model, rows = _fill(store, root, put, 50)
+    store.refresh_statistics()
+    (file,) = matrix.files(store._database)
+    whole = file.read_bytes()
+    broken = {
+        "cut": whole[:-4],
+        "garbage": b"x" * len(whole),
+        "empty": b"",
+        "foreign": whole[:8] + b"0" * 32 + whole[40:],
+        "gone": None,
+    }[damage]
+    file.unlink()
+    if broken is not None:
+        file.write_bytes(broken)
+    query = rows[1]
+    assert matrix.nearest(store._database, model, query, 5) is None
+    assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
+    store.refresh_statistics()
+    assert file.read_bytes() == whole
+
+
+def test_a_matrix_that_is_no_longer_due_is_removed(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    _fill(store, root, put, 20)
+    store.refresh_statistics()
+    assert len(matrix.files(store._database)) == 1
+    store.clear()
+    assert matrix.files(store._database) == []
+    assert [file.suffix for file in store.path.parent.iterdir() if ".new" in file.name] == []
+
+
+def test_vectors_of_no_direction_are_near_to_nothing(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, root, "a.md", "zero", "not a number", "infinite", "good")
+    model = store.model("m", 2)
+    ids = [pending.id for pending in store.pending(model, 10)]
+    rows = np.array([[0, 0], [np.nan, 1], [np.inf, 0], [1, 1]], np.float32)
+    store.put_vectors(model, ids, rows)
+    query = np.array([1, 0], np.float32)
+    assert store.count_pending(model) == 0
+    assert [chunk for chunk, _ in store.nearest(model, query, 10)] == [ids[3]]
+    assert list(store.cosines(model, query, ids)) == [ids[3]]
+    for useless in ([0, 0], [np.nan, 0], [np.inf, 1]):
+        assert store.nearest(model, np.array(useless, np.float32), 10) == []
+    monkeypatch.setattr(matrix, "SMALLEST", 1)
+    store.refresh_statistics()
+    assert [chunk for chunk, _ in store.nearest(model, query, 10)] == [ids[3]]
+    assert matrix.nearest(store._database, model, np.zeros(2, np.float32), 10) == []
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_no_places_give_no_results(store: Store, root: Root, put: Any, k: int) -> None:
+    model, rows = _fill(store, root, put, 10)
+    assert store.nearest(model, rows[1], k) == []
+    assert store.match(["text"], k) == []
+    assert store.match_paths(["a"], k) == []
+
+
+def test_another_dimension_is_a_mismatch_that_says_what_to_do(
+    store: Store, root: Root, put: Any
+) -> None:
+    model, rows = _fill(store, root, put, 10)
+    three = np.ones(3, np.float32)
+    with pytest.raises(ModelMismatch, match="rebuild --force"):
+        store.nearest(model, three, 5)
+    with pytest.raises(ModelMismatch):
+        store.cosines(model, three, [1])
+    with pytest.raises(ModelMismatch):
+        store.put_vectors(model, [1], three.reshape(1, 3))
+    with pytest.raises(ModelMismatch):
+        store.model("m", 3)
+    assert len(store.nearest(model, rows[1], 100)) == 10
+
+
+def test_models_do_not_mix(store: Store, root: Root, put: Any) -> None:
+    model, rows = _fill(store, root, put, 10)
+    other = store.model("other", DIM)
+    assert other != model
+    assert store.find_model("other") == other
+    assert store.find_model("unknown") is None
+    assert store.count_pending(other) == 10
+    assert store.nearest(other, rows[1], 5) == []
+    store.put_vectors(other, [3], rows[1].reshape(1, DIM))
+    assert [chunk for chunk, _ in store.nearest(other, rows[1], 5)] == [3]
+    assert store.counts().vectors == {model: 10, other: 1}
+
+
+def test_pending_goes_through_all_chunks_in_steps(store: Store, root: Root, put: Any) -> None:
+    put(store, root, "a.md", *[f"text {number}" for number in range(7)], title="A", heading="H")
+    model = store.model("m", 2)
+    store.put_vectors(model, [3], np.ones((1, 2), np.float32))
+    seen = []
+    while batch := store.pending(model, 2, after=seen[-1].id if seen else 0):
+        seen += batch
+    assert [item.id for item in seen] == [1, 2, 4, 5, 6, 7]
+    assert (seen[0].path, seen[0].title, seen[0].heading, seen[0].text) == (
+        "a.md",
+        "A",
+        "H",
+        "text 0",
+    )
+
+
+def test_vectors_for_chunks_that_vanished_meanwhile_are_ignored(
+    store: Store, root: Root, put: Any
+) -> None:
+    put(store, root, "a.md", "old")
+    model = store.model("m", 2)
+    late = [pending.id for pending in store.pending(model, 10)]
+    put(store, root, "a.md", "new")
+    store.put_vectors(model, late, np.ones((1, 2), np.float32))
+    assert store.nearest(model, np.ones(2, np.float32), 5) == []
+    assert [pending.text for pending in store.pending(model, 10)] == ["new"]
+    store.put_vectors(model, [], np.empty((0, 2), np.float32))
+    assert store.check() == []
+
+
+def test_a_reader_without_the_writers_connection_uses_the_matrix(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    model, rows = _fill(store, root, put, 30)
+    store.refresh_statistics()
+    with Store.open(store.path, readonly=True) as reader:
+        assert matrix.nearest(reader._database, model, rows[1], 5) is not None
+        where = filters.compile("path:b.md")
+        expected = _exact({key: rows[key] for key in list(rows)[15:]}, rows[1], 5)
+        assert [chunk for chunk, _ in reader.nearest(model, rows[1], 5, where)] == expected
+
+
+def test_the_engine_is_named(store: Store, request: pytest.FixtureRequest) -> None:
+    assert store.vector_engine in request.node.name
