@@ -102,6 +102,7 @@ def _hit(question: Question, scored: Scored, alpha: float) -> Hit:
         signals=scored.signals,
         evidence=evidence(question, scored.file),
         converted=scored.file.document.converted,
+        document=scored.file.document,
     )
 
 
