@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from typing import Any
 
 from rag_agent.extract.archive import open_archive
@@ -51,6 +52,6 @@ def _title(archive: zipfile.ZipFile) -> str:
 
     try:
         properties = ElementTree.fromstring(archive.read("docProps/core.xml"))
-    except (KeyError, ElementTree.ParseError):  # not required, and only ornament
+    except (KeyError, zipfile.BadZipFile, zlib.error, ElementTree.ParseError):  # only ornament
         return ""
     return (properties.findtext(_DUBLIN_CORE_TITLE) or "").strip()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import unicodedata
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +27,18 @@ _UNMAPPED = re.compile(r"\(cid:\d+\)")  # how pdfminer writes a glyph that it ca
 # in small letters; in "pre-1990" and "Anglo-Saxon" the hyphen was one.
 _HYPHEN = re.compile("[\x02\ufffe](?:\r?\n)?(.)")
 _SECOND_OPINIONS = 100  # pages; at a tenth of a second each they fit the time limit of a file
+# What pdfminer's own code raises on broken files: no reason to lose the pages that pdfium read.
+_BUGS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
 _OFFICE_PREFIX = re.compile(r"^(?:Microsoft \w+|LibreOffice \w+) - ", re.IGNORECASE)
 
 
@@ -56,6 +70,8 @@ def read(data: bytes, path: str) -> Document:
     second = _second_opinions(data, doubtful[:_SECOND_OPINIONS])
     texts = [
         _readable(min(page.text, second.get(number, ""), key=_garbage))
+        if page.doubtful
+        else page.text
         for number, page in enumerate(pages)
     ]
     empty = sum(page.drawn and not text for page, text in zip(pages, texts, strict=True))
@@ -90,13 +106,11 @@ def _page(pdf: pypdfium2.PdfDocument, number: int) -> _Page:
 
     try:
         page = pdf[number]
+        text = _tidy(page.get_textpage().get_text_bounded())
+        kinds = set() if _readable(text) else {item.type for item in page.get_objects()}
+        page.close()
     except pypdfium2.PdfiumError:  # one broken page; pdfminer may mend it
         return _Page("", drawn=True, doubtful=True)
-    text_page = page.get_textpage()
-    text = _tidy(text_page.get_text_bounded())
-    text_page.close()
-    kinds = {item.type for item in page.get_objects()} if not _readable(text) else set()
-    page.close()
     # Without text objects the page is a picture or blank, and pdfminer (thirty times slower)
     # would find nothing either.
     return _Page(text, drawn=bool(kinds), doubtful=raw.FPDF_PAGEOBJ_TEXT in kinds)
@@ -107,11 +121,11 @@ def _second_opinions(data: bytes, numbers: Sequence[int]) -> Mapping[int, str]:
     if not numbers:
         return {}
     from pdfminer.high_level import extract_text
-    from pdfminer.pdfexceptions import PDFException
+    from pdfminer.psexceptions import PSException  # the base of PDFException
 
     try:
         texts = extract_text(io.BytesIO(data), page_numbers=list(numbers)).split("\f")
-    except PDFException:
+    except (PSException, *_BUGS):
         return {}
     return {number: _tidy(text) for number, text in zip(numbers, texts, strict=False)}
 
