@@ -200,11 +200,14 @@ def _gelu(graph: Graph, hidden: str, at: str) -> str:
 def quantise(source: Path, target: Path, *, per_tensor: bool) -> None:
     """Write ``source`` with int8 weights; activations are quantised as they come (uint8).
 
-    Per channel costs nothing at run time and a sixth of the error of one scale per matrix.
-    ``reduce_range`` keeps weights to 7 bits. x86 processors without VNNI add two products of
-    uint8 and int8 in a *saturating* 16-bit register (vpmaddubsw): 255 * 127 * 2 does not fit and
-    is cut off without a word, 255 * 64 * 2 does. The seventh bit costs 0.002 of cosine, and the
-    vectors are then the same on every processor.
+    Per channel costs nothing at run time and has a tenth of the error of one scale per matrix
+    (1 - cosine: 0.006 against 0.078).
+
+    ``reduce_range`` keeps weights to 7 bits. x86 processors without VNNI add two products of uint8
+    and int8 in a *saturating* 16-bit register (vpmaddubsw): 255 * 127 * 2 does not fit and is cut
+    off without a word, 255 * 64 * 2 does. Mean cosine to float32 with the full range: 0.9945 with
+    VNNI, 0.9917 on an emulated Haswell (qemu); with 7 bits 0.9928 on both, at the same speed. So
+    the bit buys vectors that agree between machines, and stores and caches move between machines.
     """
     quantize_dynamic(
         source,

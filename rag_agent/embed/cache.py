@@ -12,11 +12,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import apsw
+from filelock import FileLock, Timeout
 
 if TYPE_CHECKING:
     from rag_agent.types import Matrix, Vector
@@ -45,6 +46,8 @@ _SECONDS_PER_DAY = 86_400
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 # Another process is at work: this one does without, this time.
 _BUSY = (apsw.BusyError, apsw.LockedError)
+# What is there can still be read.
+_UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError)
 
 
 class EmbeddingCache:
@@ -60,6 +63,7 @@ class EmbeddingCache:
         self._lock = threading.Lock()
         self._connection: apsw.Connection | None = None
         self._off = False
+        self._unwritable = False
 
     def get(self, fingerprint: str, texts: Sequence[str]) -> list[Vector | None]:
         """One entry a text, None where the cache has none. The vectors are read-only."""
@@ -100,18 +104,19 @@ class EmbeddingCache:
                 except _BUSY as error:
                     _log.debug("embedding cache %s is busy: %s", self._path, error)
                     break
-                except _DAMAGED as error:
+                except _UNWRITABLE as error:
+                    self._report_unwritable(error)
+                    break
+                except _DAMAGED:
                     self._close()
-                    if not self._set_aside(error):
+                    if not self._set_aside():
                         break
                 except (apsw.Error, OSError) as error:
                     self._give_up(error)
         return otherwise
 
-    def _set_aside(self, error: apsw.Error) -> bool:
-        """Move a file away that a check confirms to be damaged; true if a new one can be begun."""
-        from filelock import FileLock, Timeout
-
+    def _set_aside(self) -> bool:
+        """Move a file away that a check confirms to be damaged; true if it is worth a new try."""
         try:
             # One process at a time, so that none moves the file that another has just begun.
             with FileLock(self._path.with_suffix(".lock"), timeout=_BUSY_MILLISECONDS / 1000):
@@ -123,14 +128,18 @@ class EmbeddingCache:
                         self._path,
                         problem,
                     )
-        except Timeout:
+        except (Timeout, *_BUSY) as error:
+            _log.debug("embedding cache %s is busy: %s", self._path, error)
             return False
-        except _BUSY:
-            return False
-        except (apsw.Error, OSError) as failure:
-            self._give_up(failure if isinstance(failure, OSError) else error)
+        except (apsw.Error, OSError) as error:
+            self._give_up(error)
             return False
         return True
+
+    def _report_unwritable(self, error: apsw.Error) -> None:
+        if not self._unwritable:
+            self._unwritable = True
+            _log.warning("embedding cache %s takes nothing new: %s", self._path, error)
 
     def _give_up(self, error: Exception) -> None:
         self._off = True
@@ -165,21 +174,27 @@ def _open(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        connection.pragma("journal_mode", "wal")
+        # The mode is a property of the file; a process that opens it at the same moment sets it.
+        with suppress(apsw.BusyError):
+            connection.pragma("journal_mode", "wal")
         # A crash of the machine may lose the last vectors, never the file's soundness.
         connection.pragma("synchronous", "normal")
-        with _transaction(connection):
-            version = connection.pragma("user_version")
-            if version == 0:
-                for _ in connection.execute(_SCHEMA):
-                    continue
-                connection.pragma("user_version", _SCHEMA_VERSION)
-            elif version != _SCHEMA_VERSION:
-                raise apsw.CantOpenError(f"written by another version of rag_agent ({version})")
+        if connection.pragma("user_version") == 0:
+            _create(connection)
+        version = connection.pragma("user_version")
+        if version != _SCHEMA_VERSION:
+            raise apsw.CantOpenError(f"written by another version of rag_agent ({version})")
     except BaseException:
         connection.close(True)
         raise
     return connection
+
+
+def _create(connection: apsw.Connection) -> None:
+    with _transaction(connection):
+        if connection.pragma("user_version") == 0:  # else another process was faster
+            connection.execute(_SCHEMA).fetchall()
+            connection.pragma("user_version", _SCHEMA_VERSION)
 
 
 @contextmanager
@@ -189,7 +204,8 @@ def _transaction(connection: apsw.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk has ended it already
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
 
@@ -220,7 +236,7 @@ def _mark_used(connection: apsw.Connection, identifiers: Sequence[int], today: i
                 "UPDATE vectors SET used = ? WHERE id = ?",
                 ((today, identifier) for identifier in identifiers),
             )
-    except (*_BUSY, apsw.ReadOnlyError, apsw.FullError) as error:
+    except (*_BUSY, *_UNWRITABLE) as error:
         # What was found is good all the same; only its age is not noted.
         _log.debug("embedding cache: use not noted: %s", error)
 
