@@ -86,6 +86,16 @@ class Database:
         finally:
             self.rows("ROLLBACK")
 
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """What is locked inside is busy at once."""
+        timeout = self.value("PRAGMA busy_timeout")
+        self.rows("PRAGMA busy_timeout = 0")
+        try:
+            yield
+        finally:
+            self.rows(f"PRAGMA busy_timeout = {timeout}")
+
     def load_vectors(self) -> VectorEngine:
         """Make ``vec_distance_cosine`` known to SQL: sqlite-vec's, or numpy's if it cannot load."""
         if self._engine is None:

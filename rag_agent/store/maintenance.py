@@ -48,7 +48,8 @@ def _release_space(database: Database) -> None:
     if free > _FREE_PAGES * database.value("PRAGMA page_count"):
         database.rows("PRAGMA incremental_vacuum")
     # Also shortens the -wal file; where a reader holds it, the next refresh does.
-    database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    with database.without_waiting():
+        database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def counts(database: Database) -> Counts:
