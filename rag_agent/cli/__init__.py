@@ -1,0 +1,163 @@
+"""The command line: words in, text or one JSON document out, an exit code that tells."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TextIO
+
+from rag_agent import __version__
+from rag_agent.cli import verbs
+from rag_agent.commands.layout import plain, styled
+from rag_agent.commands.parsing import Call, Usage, parse
+from rag_agent.commands.shells import ASK, FILES
+from rag_agent.errors import RagError
+from rag_agent.progress import silent
+
+if TYPE_CHECKING:
+    from rag_agent.commands import Result
+    from rag_agent.index import Index
+
+_log = logging.getLogger(__name__)
+
+DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets a question mark, not a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        code = _answer(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `rag-agent search … | head`: nobody reads any more. What Python would still flush at
+        # exit must not raise again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def _answer(words: list[str]) -> int:
+    if words[:1] == [ASK]:
+        return _complete(words[1:])
+    if words[:1] in (["--version"], ["-V"]):
+        return _say(f"rag-agent {__version__}", sys.stdout)
+    if words[:1] in (["--help"], ["-h"]):
+        return _say(verbs.overview(), sys.stdout)
+    if not words:
+        _say(verbs.overview(), sys.stderr)
+        return USAGE
+    try:
+        call = parse(words)
+        return _run(call)
+    except Usage as usage:
+        _say(usage.message.rstrip(), sys.stdout if usage.code == DONE else sys.stderr)
+        return usage.code
+
+
+def _run(call: Call) -> int:
+    options = call.arguments
+    _start_logging(verbose=options.verbose)
+    try:
+        result = _result(call)
+    except RagError as error:
+        return _fail(call, error)
+    except KeyboardInterrupt:
+        again = f"; what is done is kept, `rag-agent {call.verb.name}` goes on from there"
+        _say(f"interrupted{again if call.verb.resumes else ''}", sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the last line of defence; the log has the rest
+        _log.exception("%s failed", call.verb.name)
+        return _fail(call, error)
+    if options.json:
+        _print_json(result.data)
+    elif result.text:
+        _say(result.text, sys.stdout, color=not options.no_color)
+    if result.problem:
+        _say(f"{styled('error:', 'red')} {result.problem}", sys.stderr, color=not options.no_color)
+        return FAILED
+    return DONE
+
+
+def _result(call: Call) -> Result:
+    from rag_agent.cli.display import progress_display
+
+    if not call.verb.resumes:
+        return call.verb.run(_open, call.arguments, silent)
+    with progress_display() as report:
+        return call.verb.run(_open, call.arguments, report)
+
+
+def _open() -> AbstractContextManager[Index]:
+    from rag_agent.index import open as open_index  # numpy, SQLite: not for --version and help
+
+    return open_index()
+
+
+def _fail(call: Call, error: Exception) -> int:
+    message = " ".join(str(error).split())
+    if not isinstance(error, RagError):
+        from rag_agent import paths
+
+        where = f"the log in {paths.log_folder()} says more, please report it"
+        message = f"internal error: {type(error).__name__}: {message}; {where}"
+    if call.arguments.json:
+        _print_json({"error": {"kind": type(error).__name__, "message": message}})
+    _say(f"{styled('error:', 'red')} {message}", sys.stderr, color=not call.arguments.no_color)
+    return FAILED
+
+
+def _print_json(data: object) -> None:
+    indent = 2 if sys.stdout.isatty() else None
+    text = json.dumps(data, ensure_ascii=False, indent=indent)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        # Escaped, every character survives an encoding that lacks it, and half a surrogate pair.
+        text = json.dumps(data, indent=indent)
+    sys.stdout.write(text + "\n")
+
+
+def _say(text: str, stream: TextIO, *, color: bool = True) -> int:
+    stream.write((text if color and _has_colors(stream) else plain(text)) + "\n")
+    stream.flush()
+    return DONE
+
+
+def _has_colors(stream: TextIO) -> bool:
+    # https://no-color.org; the old Windows console shows escape sequences as they are.
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return False
+    return os.name != "nt" or "WT_SESSION" in os.environ
+
+
+def _complete(words: list[str]) -> int:
+    """Answer the completion script of a shell; whatever fails, it completes nothing."""
+    from rag_agent.commands.completion import complete
+
+    *before, current = words or ["="]
+    try:
+        found = complete(before, current.removeprefix("="), verbs.completion_values(_open))
+    except RagError as error:
+        _log.debug("no completion: %s", error)
+        return FAILED
+    lines = [f"{c.word}\t{c.help}" if c.help else c.word for c in found.candidates]
+    if found.files:
+        lines.append(FILES)
+    return _say("\n".join(lines), sys.stdout, color=False) if lines else DONE
+
+
+def _start_logging(*, verbose: bool) -> None:
+    from rag_agent.cli.logs import start
+
+    start(verbose=verbose)

@@ -1,0 +1,104 @@
+"""Verbs that say how things stand."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rag_agent.commands.layout import by_reason, counted, size, styled, table
+from rag_agent.commands.registry import Opener, Result, verb
+from rag_agent.errors import RagError
+from rag_agent.progress import Report
+
+if TYPE_CHECKING:
+    from rag_agent.types import Activity, Check, Status
+
+
+@verb(
+    "status", "counts, coverage, model, settings, tracked paths, what is running, what is skipped"
+)
+def status(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """How the index in scope stands."""
+    with open_index() as opened:
+        found = opened.status()
+    return Result(status_data(found), _status_text(found))
+
+
+@verb(
+    "doctor",
+    "check the installation and the index, and say what to do",
+    detail="Ends with 1 when something needs doing.",
+)
+def doctor(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Every check with its result."""
+    try:
+        with open_index() as opened:
+            checks = list(opened.doctor())
+    except RagError as error:
+        # An index that does not open is what doctor is for: it says so among its checks.
+        checks = [_cannot_open(error)]
+    rows = [(_mark(check), _check_text(check)) for check in checks]
+    failed = [check for check in checks if not check.ok]
+    problem = ""
+    if failed:
+        names = ", ".join(check.name for check in failed)
+        problem = f"{counted(len(failed), 'check')} failed: {names}; what to do stands beside each"
+    return Result(
+        {"ok": not failed, "checks": [asdict(check) for check in checks]}, table(rows), problem
+    )
+
+
+def status_data(found: Status) -> dict[str, object]:
+    """The status as plain data, with the share of chunks that have a vector."""
+    coverage = found.vectors / found.chunks if found.chunks else 0.0
+    return {**asdict(found), "vector_coverage": round(coverage, 4)}
+
+
+def activity_text(activity: Activity) -> str:
+    """``process 12 is indexing: embed 1,200 of 8,000 (src/a.py)``."""
+    progress = f" {activity.done:,}" + (f" of {activity.total:,}" if activity.total else "")
+    item = f" ({activity.item})" if activity.item else ""
+    return f"process {activity.pid}: {activity.stage}{progress}{item}"
+
+
+def _status_text(found: Status) -> str:
+    coverage = found.vectors / found.chunks if found.chunks else 0.0
+    languages = sorted(found.languages.items(), key=lambda item: (-item[1], item[0]))
+    settings = "\n".join(f"{key} = {value}" for key, value in found.settings.items())
+    rows = [
+        ("store", f"{found.store} ({found.scope}, {size(found.bytes)})"),
+        ("files", f"{found.documents:,} ({counted(found.chunks, 'chunk')})"),
+        ("vectors", f"{found.vectors:,} ({coverage:.0%}), {found.pending:,} to come"),
+        ("model", found.model),
+        ("engine", found.vector_engine),
+        (
+            "languages",
+            ", ".join(f"{name or 'other'} {number:,}" for name, number in languages[:12]),
+        ),
+        ("tracked", "\n".join(found.tracked_paths) or "nothing; `rag-agent index` tracks a folder"),
+        ("last sync", found.last_sync or "never"),
+        ("running", "\n".join(activity_text(activity) for activity in found.running)),
+        ("skipped", by_reason(found.skipped_by_reason)),
+        ("settings", settings),
+        ("version", found.version),
+    ]
+    text = table(rows)
+    problems = [f"words only, no vectors: {found.model_problem}"] if found.model_problem else []
+    notes = [styled(f"note: {note}", "yellow") for note in (*problems, *found.warnings)]
+    return "\n".join([text, *notes])
+
+
+def _cannot_open(error: RagError) -> Check:
+    from rag_agent.types import Check
+
+    return Check("index", False, str(error), "")
+
+
+def _mark(check: Check) -> str:
+    return f"{'✓' if check.ok else '✗'} {check.name}"
+
+
+def _check_text(check: Check) -> str:
+    detail = check.detail if check.ok else styled(check.detail, "red")
+    return f"{detail or 'fine'}\n→ {check.advice}" if check.advice else detail or "fine"

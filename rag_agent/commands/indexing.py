@@ -1,0 +1,126 @@
+"""Verbs that fill and empty the index."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_agent.commands.layout import by_reason, counted, duration, styled
+from rag_agent.commands.registry import Argument, Opener, Result, verb
+from rag_agent.progress import Report
+
+if TYPE_CHECKING:
+    from rag_agent.index import Index
+    from rag_agent.types import SyncReport
+
+_WARNINGS_SHOWN = 5
+
+
+@verb(
+    "index",
+    "index a file or folder, and keep it tracked",
+    Argument("path", "what to index (default: the current folder)", many="?", default=".",
+             values="path"),
+    Argument("--force", "also where it is refused for safety: /, the home folder and above it"),
+    Argument("--no-vectors", "words only; `rag-agent refresh` makes the vectors later"),
+    detail="Makes .pi/rag/ in the current folder when no index is in scope. Files are searchable\n"
+    "by words as soon as they are read; vectors, which find by meaning, follow.\n"
+    "Interrupted anywhere, the next run goes on from there.",
+    resumes=True,
+)  # fmt: skip
+def index(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Index a path and remember it."""
+    path = Path(arguments.path).expanduser()
+    with open_index() as opened:
+        done = opened.sync(
+            path, report=report, force=arguments.force, vectors=not arguments.no_vectors
+        )
+        result = _result(opened, done)
+    if not (done.added or done.changed or done.unchanged):
+        return Result(result.data, f"No indexable files found in: {path}\n{result.text}")
+    return result
+
+
+@verb(
+    "rebuild",
+    "read and cut every tracked file again",
+    Argument("--force", "drop the index first and embed everything anew"),
+    detail="Text that did not change keeps its vectors, unless --force is given.",
+    resumes=True,
+)
+def rebuild(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Rebuild from the tracked paths."""
+    with open_index() as opened:
+        return _result(opened, opened.rebuild(force=arguments.force, report=report))
+
+
+@verb("refresh", "take in new, changed and removed files of the tracked paths", resumes=True)
+def refresh(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Incremental sync of every tracked path."""
+    with open_index() as opened:
+        return _result(opened, opened.refresh(report=report))
+
+
+@verb("clear", "empty the index; tracked paths and settings stay")
+def clear(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Forget every document."""
+    with open_index() as opened:
+        before = opened.status().documents
+        opened.clear()
+        return Result(
+            {"cleared": before, "store": str(opened.folder)},
+            f"Index cleared: {counted(before, 'file')} forgotten, tracked paths and settings kept.",
+        )
+
+
+def _result(opened: Index, done: SyncReport) -> Result:
+    status = opened.status()
+    reasons = Counter(skipped.reason for skipped in done.skipped)
+    tracked = len(status.tracked_paths)
+    lines = [
+        f"{styled('✅', 'green')} Indexed {counted(done.added + done.changed, 'file')} "
+        f"({counted(done.chunks, 'chunk')}) · {done.unchanged:,} unchanged"
+        + (f" · {done.removed:,} removed" if done.removed else "")
+        + f" · {duration(done.seconds)} · tracking {tracked} path(s) · {status.scope} store"
+    ]
+    if reasons:
+        lines.append(
+            styled(
+                f"   skipped {counted(reasons.total(), 'file')}: {by_reason(reasons)} "
+                "(`rag-agent status --json` lists them)",
+                "dim",
+            )
+        )
+    shown = done.warnings[:_WARNINGS_SHOWN]
+    lines.extend(styled(f"   {warning}", "yellow") for warning in shown)
+    if len(done.warnings) > len(shown):
+        lines.append(styled(f"   … {len(done.warnings) - len(shown):,} more warnings", "yellow"))
+    if status.model_problem:
+        lines.append(
+            styled(
+                f"   words only, no vectors: {status.model_problem} (`rag-agent doctor`)", "yellow"
+            )
+        )
+    elif status.pending:
+        pending = counted(status.pending, "chunk")
+        lines.append(f"   {pending} without a vector yet; `rag-agent refresh` makes them")
+    data = {
+        "added": done.added,
+        "changed": done.changed,
+        "removed": done.removed,
+        "unchanged": done.unchanged,
+        "chunks": done.chunks,
+        "embedded": done.embedded,
+        "reused": done.reused,
+        "pending": status.pending,
+        "skipped": dict(reasons),
+        "warnings": list(done.warnings),
+        "seconds": round(done.seconds, 3),
+        "tracked_paths": list(status.tracked_paths),
+        "store": status.store,
+        "scope": status.scope,
+        "model_problem": status.model_problem,
+    }
+    return Result(data, "\n".join(lines))

@@ -1,0 +1,86 @@
+"""How results look to people: colours that can be taken off again, counts, sizes, previews."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_STYLED = re.compile(r"\x1b\[[0-9;]*m")
+# What a terminal would obey: the control characters but tab and newline, and the one-character
+# forms of ESC-sequences (C1).
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LINE_WIDTH = 200  # characters of one line of a preview, as pi-local-rag's
+
+
+def styled(text: str, *styles: str) -> str:
+    """The text in ``bold``, ``dim`` or a colour, as a terminal shows it."""
+    codes = ";".join(_STYLES[style] for style in styles)
+    return f"\x1b[{codes}m{text}\x1b[0m" if text else ""
+
+
+def plain(text: str) -> str:
+    """The text without its styles."""
+    return _STYLED.sub("", text)
+
+
+def printable(text: str) -> str:
+    """Text of a file without what would steer the terminal that shows it."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.expandtabs(4))
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 file``, ``1,847 files``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """``0.4s``, ``38.4s``, ``12m 05s``, ``3h 07m``."""
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes:02}m"
+
+
+def size(count: int) -> str:
+    """Bytes as people read them: ``512 B``, ``3.1 MB`` (of 1,000,000)."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    raise AssertionError("the loop returns")
+
+
+def by_reason(reasons: Mapping[str, int]) -> str:
+    """``8 binary, 3 too large``: most frequent first."""
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{number:,} {reason}" for reason, number in ordered)
+
+
+def table(rows: Sequence[tuple[str, str]]) -> str:
+    """Two columns, the first as wide as its longest cell; rows without a second are left out."""
+    shown = [(name, value) for name, value in rows if value]
+    width = max((len(name) for name, _ in shown), default=0)
+    lines = []
+    for name, value in shown:
+        first, *more = value.split("\n")
+        lines.append(f"{styled(name.ljust(width), 'dim')}  {first}")
+        lines.extend(" " * (width + 2) + line for line in more)
+    return "\n".join(lines)
+
+
+def preview(text: str, words: Mapping[str, int], lines: int = 3) -> list[str]:
+    """The ``lines`` consecutive lines with most of the question's words (stems), no blank ones."""
+    from rag_agent import tokens
+
+    present = [line for line in printable(text).split("\n") if line.strip()]
+    found = [words.keys() & tokens.words(line) for line in present]
+    best = max(
+        range(max(1, len(present) - lines + 1)),
+        key=lambda first: (len(set().union(*found[first : first + lines])), -first),
+    )
+    return [line[:_LINE_WIDTH].rstrip() for line in present[best : best + lines]]

@@ -1,0 +1,177 @@
+"""Verbs that answer from the index."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rag_agent.commands.layout import counted, preview, styled
+from rag_agent.commands.registry import Argument, Opener, Result, verb
+from rag_agent.progress import Report
+
+if TYPE_CHECKING:
+    from rag_agent.types import Hit, SearchResults
+
+NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index` first"
+
+
+def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
+    """A parser of numbers within bounds, for options."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError as error:
+            raise ArgumentTypeError(f"{text!r} is not a whole number") from error
+        if not lowest <= value <= highest:
+            raise ArgumentTypeError(f"{value} is not between {lowest:,} and {highest:,}")
+        return value
+
+    return number
+
+
+@verb(
+    "search",
+    "find the files and lines that answer a question",
+    Argument("query", "a question in plain words, or names from the code", many="+"),
+    Argument("--limit", "files to show (default: 10)", "N", type=whole_number(1, 1000), default=10),
+    Argument("--where", "narrow: 'path:src/* kind:code ext:py lang:python tag:x after:2026-01-01', "
+             "-field:… excludes", "FILTER", default=""),
+    Argument("--explain", "show what each score is made of"),
+    detail="Words and meaning count together; a hit is a file with its best passage.",
+)  # fmt: skip
+def search(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Hybrid search."""
+    with open_index() as opened:
+        found = opened.search(
+            " ".join(arguments.query), limit=arguments.limit, where=arguments.where
+        )
+        empty = not found.hits and opened.status().documents == 0
+    data = search_data(found)
+    if empty:
+        return Result(data, "", NOTHING_INDEXED)
+    return Result(data, _search_text(found, arguments.explain))
+
+
+@verb(
+    "find",
+    "list indexed files that match a pattern",
+    Argument("glob", "a pattern such as 'src/*.py', or a part of the path", values="document"),
+)
+def find(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Indexed files by path."""
+    with open_index() as opened:
+        shown = [
+            {
+                "path": opened.shown_path(document),
+                "kind": document.kind,
+                "language": document.language,
+                "chunks": document.chunks,
+                "size": document.source.size,
+            }
+            for document in opened.find(arguments.glob)
+        ]
+    text = "\n".join(str(row["path"]) for row in shown)
+    return Result(
+        {"glob": arguments.glob, "files": shown},
+        text or f"no indexed file matches {arguments.glob}",
+    )
+
+
+@verb(
+    "context",
+    "show what would be injected for a prompt, and why",
+    Argument("prompt", "the prompt as it would be typed", many="+"),
+    Argument("--budget", "the most tokens to inject (default: ragTokenBudget)", "TOKENS",
+             type=whole_number(1, 1_000_000)),
+)  # fmt: skip
+def context(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """What automatic injection would do."""
+    with open_index() as opened:
+        made = opened.context(" ".join(arguments.prompt), budget=arguments.budget)
+    reasons = "\n".join(styled(f"· {reason}", "dim") for reason in made.reasons)
+    head = f"{counted(made.tokens, 'token')} would be injected" if made.text else "nothing injected"
+    data = {
+        "prompt": " ".join(arguments.prompt),
+        "text": made.text,
+        "tokens": made.tokens,
+        "hits": [hit_data(hit) for hit in made.hits],
+        "reasons": list(made.reasons),
+    }
+    return Result(data, "\n\n".join(part for part in (made.text, f"{head}\n{reasons}") if part))
+
+
+def search_data(found: SearchResults) -> dict[str, object]:
+    """Search results as every ``--json`` and every host gets them."""
+    return {
+        "query": found.query,
+        "mode": found.mode,
+        "took_ms": round(found.took_ms, 1),
+        "hits": [hit_data(hit) for hit in found.hits],
+        "notes": list(found.notes),
+    }
+
+
+def hit_data(hit: Hit) -> dict[str, object]:
+    """One hit as plain data; lines count from 1 and include both ends."""
+    return {
+        "path": hit.path,
+        "start": hit.chunk.start,
+        "end": hit.chunk.end,
+        "score": round(hit.score, 4),
+        "signals": {name: round(value, 4) for name, value in hit.signals.items()},
+        "evidence": {
+            "cosine": None if hit.evidence.cosine is None else round(hit.evidence.cosine, 4),
+            "coverage": round(hit.evidence.coverage, 4),
+            "bm25": round(hit.evidence.bm25, 4),
+        },
+        "heading": hit.chunk.heading,
+        "text": hit.chunk.text,
+        "more": [{"start": c.start, "end": c.end, "text": c.text} for c in hit.more],
+        "converted": hit.converted,
+        "stale": hit.stale,
+    }
+
+
+def _search_text(found: SearchResults, explain: bool) -> str:
+    from rag_agent import tokens
+
+    words = tokens.query_words(found.query)
+    blocks = [_hit_text(hit, words, explain) for hit in found.hits]
+    if not blocks:
+        blocks.append("no hits")
+    notes = [styled(f"note: {note}", "yellow") for note in found.notes]
+    summary = styled(
+        f"{counted(len(found.hits), 'file')} · {found.mode} · {found.took_ms:.0f} ms", "dim"
+    )
+    return "\n\n".join([*blocks, "\n".join([*notes, summary])])
+
+
+def _hit_text(hit: Hit, words: Mapping[str, int], explain: bool) -> str:
+    place = f"{hit.path}:{hit.chunk.start}-{hit.chunk.end}"
+    head = f"{styled(place, 'cyan', 'bold')}  score={hit.score:.2f}"
+    if hit.chunk.heading:
+        head += f"  {styled(hit.chunk.heading, 'dim')}"
+    lines = [head, *(f"    {line}" for line in preview(hit.chunk.text, words))]
+    if hit.more:
+        places = ", ".join(f"{chunk.start}-{chunk.end}" for chunk in hit.more)
+        lines.append(styled(f"    also lines {places}", "dim"))
+    if hit.converted:
+        lines.append(styled("    (lines of the converted text)", "dim"))
+    if hit.stale:
+        lines.append(styled("    (changed since it was indexed)", "yellow"))
+    if explain:
+        lines.append(f"    {_explained(hit)}")
+    return "\n".join(lines)
+
+
+def _explained(hit: Hit) -> str:
+    cosine = "none" if hit.evidence.cosine is None else f"{hit.evidence.cosine:.3f}"
+    evidence = f"cosine={cosine} coverage={hit.evidence.coverage:.2f} bm25={hit.evidence.bm25:.2f}"
+    return f"signals: {_signals(hit.signals)}\n    evidence: {evidence}"
+
+
+def _signals(signals: Mapping[str, float]) -> str:
+    parts: Sequence[str] = [f"{name}={value:.3f}" for name, value in signals.items()]
+    return " ".join(parts) or "none"

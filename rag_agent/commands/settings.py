@@ -1,0 +1,122 @@
+"""Verbs that change what is indexed and what is injected."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from rag_agent.commands.registry import Argument, Opener, Result, verb
+from rag_agent.errors import ConfigError
+from rag_agent.progress import Report
+
+if TYPE_CHECKING:
+    from rag_agent.config import Config
+
+_TAKES_EFFECT = "run `rag-agent refresh` to apply it to the index"
+
+
+@verb(
+    "exclude",
+    "gitignore-style patterns of files to leave out: list, add, or remove with a leading dash",
+    Argument("pattern", "PATTERN adds it, -PATTERN removes it, none lists them", many="*",
+             values="excluded", dashes=True),
+)  # fmt: skip
+def exclude(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """List or change the exclude patterns."""
+    with open_index() as opened:
+        patterns = list(opened.config.exclude_patterns)
+        before = list(patterns)
+        for word in arguments.pattern:
+            if not word.startswith("-"):
+                patterns.extend([word] if word not in patterns else [])
+            elif word[1:] in patterns:
+                patterns.remove(word[1:])
+            else:
+                raise ConfigError(
+                    f"{word[1:]!r} is not among the exclude patterns: {_listed(patterns)}"
+                )
+        if patterns != before:
+            opened.configure(exclude_patterns=tuple(patterns))
+    changed = f"; {_TAKES_EFFECT}" if patterns != before else ""
+    return Result({"exclude_patterns": patterns}, f"exclude patterns: {_listed(patterns)}{changed}")
+
+
+@verb(
+    "ext",
+    "the extensions that are indexed",
+    Argument("action", "what to do (default: list)", many="?", default="list",
+             choices=("list", "add", "remove", "reset")),
+    Argument("ext", "extensions such as .tpl or tpl", metavar="EXT", many="*", values="extension"),
+)  # fmt: skip
+def ext(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """List or change the extension allowlist."""
+    wanted = [_extension(word) for word in arguments.ext]
+    if arguments.action in ("add", "remove") and not wanted:
+        raise ConfigError(f"name an extension: `rag-agent ext {arguments.action} .tpl`")
+    if arguments.action in ("list", "reset") and wanted:
+        raise ConfigError(f"`rag-agent ext {arguments.action}` takes no extension")
+    with open_index() as opened:
+        before = opened.config
+        extra, excluded = set(before.extra_extensions), set(before.exclude_extensions)
+        if arguments.action == "add":
+            extra, excluded = extra | set(wanted), excluded - set(wanted)
+        elif arguments.action == "remove":
+            extra, excluded = extra - set(wanted), excluded | set(wanted)
+        elif arguments.action == "reset":
+            extra, excluded = set(), set()
+        changes = {
+            "extra_extensions": tuple(sorted(extra)),
+            "exclude_extensions": tuple(sorted(excluded)),
+        }
+        changed = arguments.action != "list"
+        config = opened.configure(**changes) if changed else before
+    effective = extensions(config)
+    data = {
+        "extensions": effective,
+        "extra": sorted(extra),
+        "excluded": sorted(excluded),
+    }
+    text = f"{len(effective)} extensions: {' '.join(effective)}"
+    if extra or excluded:
+        text += f"\nadded: {_listed(sorted(extra))} · removed: {_listed(sorted(excluded))}"
+    return Result(data, f"{text}\n{_TAKES_EFFECT}" if changed else text)
+
+
+@verb("on", "turn automatic injection on")
+def on(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Enable automatic injection."""
+    return _injection(open_index, enabled=True)
+
+
+@verb("off", "turn automatic injection off; the search tools stay")
+def off(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Disable automatic injection."""
+    return _injection(open_index, enabled=False)
+
+
+def extensions(config: Config) -> list[str]:
+    """The extensions that are indexed under this configuration, sorted."""
+    from rag_agent.extract.languages import LANGUAGES
+
+    known = {name for name in LANGUAGES if name.startswith(".")}
+    return sorted((known | set(config.extra_extensions)) - set(config.exclude_extensions))
+
+
+def _injection(open_index: Opener, *, enabled: bool) -> Result:
+    with open_index() as opened:
+        opened.configure(rag_enabled=enabled)
+    return Result(
+        {"enabled": enabled}, f"RAG auto-injection {'enabled' if enabled else 'disabled'}"
+    )
+
+
+def _extension(word: str) -> str:
+    name = word.strip().removeprefix("*").lower()
+    name = name if name.startswith(".") else f".{name}"
+    if len(name) < 2 or any(c in name for c in "*?/\\ "):
+        raise ConfigError(f"{word!r} is not an extension; write it as .tpl or tpl")
+    return name
+
+
+def _listed(items: list[str]) -> str:
+    return " ".join(items) or "none"

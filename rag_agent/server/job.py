@@ -1,0 +1,98 @@
+"""Indexing in a thread of its own: words first, then vectors, stopped between transactions."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_agent.errors import RagError
+
+if TYPE_CHECKING:
+    from rag_agent.progress import Progress
+    from rag_agent.types import SyncReport
+
+_log = logging.getLogger(__name__)
+
+
+class Stopped(BaseException):
+    """Raised from the report to stop; no ``except Exception`` of a parser's caller swallows it."""
+
+
+class Job:
+    """One indexing run. ``searchable`` is set when words are found, or when it ended before.
+
+    After that ``result`` holds what was done, or ``error`` why nothing was. ``ended`` is set when
+    the thread has nothing more to do.
+    """
+
+    def __init__(self, base: Path, target: Path) -> None:
+        self.target = target
+        self.searchable = threading.Event()
+        self.ended = threading.Event()
+        self.progress: Progress | None = None
+        self.result: SyncReport | None = None
+        self.error: Exception | None = None
+        self.stopped = False
+        self.began = time.time()
+        self._end = 0.0
+        self._base = base
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="indexing", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end after the transaction it is in; what is done is kept."""
+        self._stop.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for its end; false when it takes longer."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def state(self) -> dict[str, object]:
+        """What it is doing or how it ended, as plain data."""
+        state = "running"
+        if self.ended.is_set():
+            state = "stopped" if self.stopped else "failed" if self.error else "done"
+        progress = self.progress
+        return {
+            "path": str(self.target),
+            "state": state,
+            "error": str(self.error) if self.error else "",
+            "seconds": round((self._end or time.time()) - self.began, 1),
+            "stage": progress.stage if progress else "",
+            "done": progress.done if progress else 0,
+            "total": progress.total if progress else None,
+        }
+
+    def _run(self) -> None:
+        try:
+            from rag_agent.index import open as open_index  # heavy, not for answering initialize
+
+            with open_index(self._base) as index:
+                self.result = index.sync(self.target, report=self._report, vectors=False)
+                self.searchable.set()
+                index.embed(self._report)
+        except Stopped:
+            self.stopped = True
+        except RagError as error:
+            self.error = error
+        except Exception as error:  # noqa: BLE001 - the tool that waits for it shows it
+            _log.exception("indexing %s failed", self.target)
+            self.error = error
+        finally:
+            self._end = time.time()
+            self.searchable.set()
+            self.ended.set()
+
+    def _report(self, progress: Progress) -> None:
+        self.progress = progress
+        if self._stop.is_set():
+            raise Stopped

@@ -1,0 +1,190 @@
+"""What the tools do: one project, one index job at a time, one reader."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from rag_agent.commands.health import status_data
+from rag_agent.commands.layout import by_reason, counted, duration
+from rag_agent.errors import StoreBusy
+from rag_agent.server.job import Job
+from rag_agent.server.reader import Reader
+from rag_agent.server.tools import IndexArguments, QueryArguments
+from rag_agent.types import Activity
+
+if TYPE_CHECKING:
+    from rag_agent.index import Index
+    from rag_agent.progress import Progress
+    from rag_agent.types import Status, SyncReport
+
+ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
+
+PATIENCE = 20.0  # seconds an index call lasts at most; hosts give up after 60
+_LOOK_EVERY = 0.1  # seconds between two progress notifications
+_SKIPPED_SHOWN = 20  # files; all of them could exceed what a host takes
+_WARNINGS_SHOWN = 5
+
+
+class Project:
+    """The tools of one server process."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._reader = Reader()
+        self._job: Job | None = None
+
+    def stop(self, seconds: float) -> None:
+        """End the work, waiting this long for the transaction that it is in."""
+        if self._job is not None:
+            self._job.stop()
+            self._job.join(seconds)
+        self._reader.close(seconds)
+
+    async def index(self, base: Path, arguments: IndexArguments, report: ReportProgress) -> str:
+        """Index a path; what takes longer than ``patience`` goes on in the background.
+
+        Raises:
+            StoreBusy: something else is being indexed, here or by another process.
+            WalkError: the path does not exist or must not be indexed.
+        """
+        # Models copy the @ from the way people mention files.
+        named = Path(arguments.path.strip().removeprefix("@") or ".").expanduser()
+        target = Path((base / named).resolve())
+        job, ours = await self._start(base, target)
+        waiting = True
+        try:
+            waiting = not await self._wait(job, report)
+        except anyio.get_cancelled_exc_class():
+            if ours:
+                job.stop()
+            raise
+        if job.error is not None:
+            raise job.error
+        if job.stopped:
+            return f"indexing {target} was stopped; what is done is kept. Call rag_index to go on."
+        return _in_background(job) if waiting or job.result is None else _summary(job)
+
+    async def query(self, base: Path, arguments: QueryArguments) -> str:
+        """The answer to a question as text for a model.
+
+        Raises:
+            QueryError: the query or its filter cannot be understood.
+        """
+
+        def ask(index: Index) -> str:
+            from rag_agent.server.answer import answer
+
+            found = index.search(arguments.query, arguments.limit, arguments.where)
+            return answer(found, arguments.max_tokens)
+
+        return await self._reader.ask(base, ask)
+
+    async def status(self, base: Path) -> str:
+        """The status as JSON."""
+        found = await self._reader.ask(base, lambda index: index.status())
+        return json.dumps(_status(found, self._job), ensure_ascii=False)
+
+    async def _start(self, base: Path, target: Path) -> tuple[Job, bool]:
+        """The job for this path, and whether this call began it."""
+        running = self._job
+        if running is not None and not running.searchable.is_set():
+            if target != running.target and running.target not in target.parents:
+                raise StoreBusy(
+                    f"{running.target} is being indexed ({_progress_text(running.progress)}); call "
+                    "rag_index again when rag_status says that it is done. rag_query works "
+                    "meanwhile."
+                )
+            return running, False
+        if running is not None and not running.ended.is_set():
+            # It makes vectors. The new job reads the files first and then goes on with them.
+            running.stop()
+            await anyio.to_thread.run_sync(running.ended.wait, abandon_on_cancel=True)
+        self._job = Job(base, target)
+        self._job.start()
+        return self._job, True
+
+    async def _wait(self, job: Job, report: ReportProgress) -> bool:
+        """Whether the job is searchable in time; tells the client of progress meanwhile."""
+        end = time.monotonic() + self._patience
+        told = 0
+        while time.monotonic() < end:
+            if await _is_set(job):
+                return True
+            progress = job.progress
+            # The protocol wants every notification to name more than the one before: files that
+            # are read count, files that are only listed do not.
+            if progress is not None and progress.stage == "extract" and progress.done > told:
+                told = progress.done
+                await report(told, progress.total, progress.item)
+        return job.searchable.is_set()
+
+
+async def _is_set(job: Job) -> bool:
+    def wait() -> bool:
+        return job.searchable.wait(_LOOK_EVERY)
+
+    return await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
+
+
+def _in_background(job: Job) -> str:
+    return (
+        f"Indexing {job.target} goes on in the background: {_progress_text(job.progress)}. "
+        "rag_status tells how far it is; rag_query answers from what is there already."
+    )
+
+
+def _progress_text(progress: Progress | None) -> str:
+    if progress is None:
+        return "starting"
+    if progress.total is None or progress.stage == "scan":
+        return f"{counted(progress.done, 'file')} found so far"
+    unit = "chunks embedded" if progress.stage == "embed" else "files read"
+    return f"{progress.done:,} of {progress.total:,} {unit}"
+
+
+def _summary(job: Job) -> str:
+    done = job.result
+    assert done is not None
+    if not (done.added or done.changed or done.unchanged):
+        return f"No indexable files found in {job.target}.{_skipped(done)}"
+    removed = f", {done.removed:,} removed" if done.removed else ""
+    lines = [
+        f"Indexed {counted(done.added + done.changed, 'file')} "
+        f"({counted(done.chunks, 'chunk')}), {done.unchanged:,} unchanged{removed}, "
+        f"in {duration(done.seconds)}.{_skipped(done)}",
+        *(f"warning: {warning}" for warning in done.warnings[:_WARNINGS_SHOWN]),
+    ]
+    if done.pending:
+        lines.append(
+            f"Searchable by words now; {counted(done.pending, 'vector')} to find by meaning "
+            "follow in the background (rag_status tells)."
+        )
+    return "\n".join(lines)
+
+
+def _skipped(done: SyncReport) -> str:
+    reasons = Counter(skipped.reason for skipped in done.skipped)
+    return f" Left out: {by_reason(reasons)}." if reasons else ""
+
+
+def _status(found: Status, job: Job | None) -> dict[str, object]:
+    data = status_data(found)
+    skipped = data["skipped"]
+    assert isinstance(skipped, (list, tuple))
+    data["skipped"] = list(skipped[:_SKIPPED_SHOWN])
+    data["skipped_not_shown"] = max(0, len(skipped) - _SKIPPED_SHOWN)
+    data["indexing"] = None if job is None else job.state
+    if job is not None and not job.ended.is_set() and not found.running:
+        # Between two kinds of work no lock is held, and yet there is more to come.
+        data["running"] = [asdict(Activity(os.getpid(), job.began, "starting"))]
+    return data

@@ -1,0 +1,196 @@
+"""Between the MCP SDK and the project: requests in, text or a readable error out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TextIO
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import anyio
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    InputRequiredResult,
+    ListRootsRequest,
+    ListRootsResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+)
+from pydantic import ValidationError
+
+from rag_agent import __version__
+from rag_agent.errors import RagError
+from rag_agent.server.project import Project
+from rag_agent.server.stdio import Lifeline
+from rag_agent.server.tools import (
+    ARGUMENTS,
+    INSTRUCTIONS,
+    IndexArguments,
+    QueryArguments,
+    tools,
+)
+
+_log = logging.getLogger(__name__)
+
+Context = ServerRequestContext[Any, Any]
+_ROOTS = "roots"
+_ROOTS_TIMEOUT = 5.0  # seconds; a client that does not answer has no say in the folder
+_STOP = 3.0  # seconds for the work to end with a connection
+
+
+def run(wire_in: TextIO, wire_out: TextIO, lifeline: Callable[[Any], Lifeline]) -> int:
+    """Serve one client on these streams until they end; returns the exit code."""
+    project = Project()
+    life = lifeline(project.stop)
+    life.start()
+
+    async def serve() -> None:
+        server = build(project)
+        wire = stdio_server(anyio.wrap_file(wire_in), anyio.wrap_file(wire_out))
+        async with wire as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    try:
+        anyio.run(serve)
+    except Exception as error:
+        if not _is_lost_client(error):
+            raise
+        _log.info("the client went away without reading on")
+    life.end()
+    return 0
+
+
+def build(project: Project) -> Server[Any]:
+    """A server with the three tools of this project, for any transport."""
+    handlers = _Handlers(project)
+
+    @asynccontextmanager
+    async def lifespan(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        try:
+            yield {}
+        finally:
+            project.stop(_STOP)
+
+    return Server(
+        "rag_agent",
+        title="rag_agent",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        lifespan=lifespan,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+    )
+
+
+class _AskForRoots(Exception):
+    """Protocol 2026-07-28: the client is asked by a result, and calls again with the answer."""
+
+
+class _Handlers:
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._base: Path | None = None
+
+    async def list_tools(
+        self, context: Context, params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=tools())
+
+    async def call_tool(
+        self, context: Context, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
+        """The one place where every failure becomes an answer that says what to do."""
+        try:
+            return _text(await self._call(context, params))
+        except _AskForRoots:
+            return InputRequiredResult(input_requests={_ROOTS: ListRootsRequest()})
+        except ValidationError as error:
+            return _text(_explained(params.name, error), is_error=True)
+        except RagError as error:
+            return _text(str(error), is_error=True)
+        except Exception as error:  # noqa: BLE001 - a tool call never ends the connection
+            _log.exception("%s failed", params.name)
+            return _text(
+                f"internal error in {params.name}: {type(error).__name__}: {error}. The log of "
+                "rag_agent has the details; `rag-agent doctor` checks the installation.",
+                is_error=True,
+            )
+
+    async def _call(self, context: Context, params: CallToolRequestParams) -> str:
+        if params.name not in ARGUMENTS:
+            raise RagError(f"no tool {params.name!r}; there are {', '.join(ARGUMENTS)}")
+        arguments = ARGUMENTS[params.name].model_validate(params.arguments or {})
+        base = await self._folder(context, params)
+        if isinstance(arguments, IndexArguments):
+            return await self._project.index(base, arguments, context.session.report_progress)
+        if isinstance(arguments, QueryArguments):
+            return await self._project.query(base, arguments)
+        return await self._project.status(base)
+
+    async def _folder(self, context: Context, params: CallToolRequestParams) -> Path:
+        """The project's folder: the working directory, else what the client names as root."""
+        if self._base is None:
+            cwd = Path.cwd()
+            self._base = cwd
+            if cwd in (Path(cwd.anchor), Path.home()):
+                # Started from nowhere in particular, as desktop programs do.
+                self._base = await self._root(context, params) or cwd
+        return self._base
+
+    async def _root(self, context: Context, params: CallToolRequestParams) -> Path | None:
+        capabilities = context.session.client_capabilities
+        if capabilities is None or capabilities.roots is None:
+            return None
+        answers = params.input_responses or {}
+        if _ROOTS in answers:
+            return _first_folder(answers[_ROOTS])
+        if not context.session.can_send_request:
+            self._base = None
+            raise _AskForRoots
+        with anyio.move_on_after(_ROOTS_TIMEOUT):
+            return _first_folder(
+                await context.session.send_request(ListRootsRequest(), ListRootsResult)
+            )
+        return None
+
+
+def _first_folder(answer: object) -> Path | None:
+    if not isinstance(answer, ListRootsResult):
+        return None
+    for root in answer.roots:
+        uri = urlsplit(str(root.uri))
+        if uri.scheme == "file":
+            folder = Path(url2pathname(uri.path))
+            if folder.is_dir():
+                return folder
+    return None
+
+
+def _text(text: str, *, is_error: bool = False) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=is_error)
+
+
+def _explained(tool: str, error: ValidationError) -> str:
+    """Which arguments are wrong, and which there are."""
+    wrong = [
+        f"{'.'.join(str(part) for part in problem['loc']) or 'arguments'}: {problem['msg']}"
+        for problem in error.errors(include_url=False, include_context=False)
+    ]
+    known = ", ".join(ARGUMENTS[tool].model_fields) or "no arguments"
+    return f"{tool}: {'; '.join(wrong)}. It takes {known}."
+
+
+def _is_lost_client(error: BaseException) -> bool:
+    """Whether writing to the closed stdout is all that went wrong."""
+    inner = getattr(error, "exceptions", None)
+    if inner is not None:
+        return all(_is_lost_client(one) for one in inner)
+    return isinstance(error, (BrokenPipeError, anyio.BrokenResourceError))

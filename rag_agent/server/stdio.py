@@ -1,0 +1,86 @@
+"""The process around the server: who owns stdin and stdout, and when it ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import TextIO
+
+_GRACE = 3.0  # seconds to end a transaction; then the process goes, which loses only that one
+_LOOK_FOR_PARENT_EVERY = 1.0  # seconds
+
+
+def take_stdio() -> tuple[TextIO, TextIO]:
+    """The streams of the protocol, taken from everybody else for good.
+
+    Afterwards stdin is empty and stdout leads to stderr, for Python, for C libraries and for child
+    processes alike, so that no print of a parser can get between the messages. The SDK does the
+    same while it serves, but not before and not at the end, when buffers are flushed.
+    """
+    wire_in = os.fdopen(os.dup(0), encoding="utf-8", errors="replace")
+    wire_out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # started without a stderr
+        os.dup2(nothing, 1)
+    os.close(nothing)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)
+    return wire_in, wire_out
+
+
+class Lifeline:
+    """Ends the process on a signal, when its parent dies, and when ending takes too long.
+
+    ``stop`` gets the seconds that the work has to end.
+    """
+
+    def __init__(self, stop: Callable[[float], None]) -> None:
+        self._stop = stop
+        # Its put() may be called from a signal handler: it takes no lock that is held already.
+        self._wishes: SimpleQueue[int] = SimpleQueue()
+
+    def start(self) -> None:
+        """Watch from now on."""
+        for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), self._on_signal)
+        threading.Thread(target=self._watch, name="lifeline", daemon=True).start()
+
+    def end(self) -> None:
+        """The orderly end: the client closed stdin. The process does not outlast the grace."""
+        last = threading.Timer(_GRACE + 1, _leave, [0])
+        last.daemon = True
+        last.start()
+        self._stop(_GRACE)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._wishes.put(128 + number)
+
+    def _watch(self) -> None:
+        # Where the parent dies and stdin stays open, because a sibling has inherited the pipe.
+        # Windows keeps naming the old parent: there the end of stdin has to do.
+        parent = os.getppid()
+        while True:
+            try:
+                code = self._wishes.get(timeout=_LOOK_FOR_PARENT_EVERY)
+            except Empty:
+                if os.getppid() == parent:
+                    continue
+                code = 0
+            self._stop(_GRACE)
+            # stdin may be blocked in a read that nothing can interrupt, so no orderly return.
+            _leave(code)
+
+
+def _leave(code: int) -> None:
+    logging.shutdown()
+    os._exit(code)
