@@ -12,7 +12,6 @@ from rag_agent.store import matrix, roots
 from rag_agent.store.connection import Database
 from rag_agent.store.filters import Filter
 from rag_agent.store.records import Pending
-from rag_agent.store.roots import bump_generation
 
 if TYPE_CHECKING:
     from rag_agent.types import Matrix, Vector
@@ -93,15 +92,14 @@ def put_vectors(
         kept[broken] = 0.0
     with database.transaction():
         database.many(
-            "INSERT INTO vectors (chunk_id, model_id, embedding) "
-            "SELECT id, ?, ? FROM document_chunks WHERE id = ? "
-            "ON CONFLICT (chunk_id, model_id) DO UPDATE SET embedding = excluded.embedding",
+            # REPLACE and not UPDATE: another vector has another id.
+            "INSERT OR REPLACE INTO vectors (model_id, embedding, chunk_id) "
+            "SELECT ?, ?, id FROM document_chunks WHERE id = ?",
             [
                 (model_id, row.tobytes(), int(chunk_id))
                 for chunk_id, row in zip(chunk_ids, kept, strict=True)
             ],
         )
-        bump_generation(database)
 
 
 def nearest(
@@ -117,21 +115,33 @@ def nearest(
     _check_dim(database, model_id, len(vector))
     if k < 1 or not np.isfinite(vector).all():
         return []
+    if where is None and (found := matrix.nearest(database, model_id, vector, k)) is not None:
+        copied, last = found
+        newer = scan(database, model_id, vector, k, "AND v.id > ?", (last,))
+        return sorted(copied + newer, key=lambda pair: (-pair[1], pair[0]))[:k]
     if where is None:
-        found = matrix.nearest(database, model_id, vector, k)
-        if found is not None:
-            return found
-    database.load_vectors()
+        return scan(database, model_id, vector, k)
     condition, bindings = roots.condition(database, where)
     narrowed = (
         "AND v.chunk_id IN (SELECT c.id FROM documents AS d "
-        f"JOIN document_chunks AS c ON c.document_id = d.id WHERE TRUE{condition}) "
-        if where
-        else ""
+        f"JOIN document_chunks AS c ON c.document_id = d.id WHERE TRUE{condition})"
     )
+    return scan(database, model_id, vector, k, narrowed, bindings)
+
+
+def scan(
+    database: Database,
+    model_id: int,
+    vector: Vector,
+    k: int,
+    condition: str = "",
+    bindings: Sequence[object] = (),
+) -> list[tuple[int, float]]:
+    """As ``nearest``, by the table itself; ``condition`` is on ``vectors AS v``."""
+    database.load_vectors()
     rows = database.rows(
         "SELECT v.chunk_id, vec_distance_cosine(v.embedding, ?) AS distance FROM vectors AS v "
-        f"WHERE v.model_id = ? {narrowed}ORDER BY distance NULLS LAST, v.chunk_id LIMIT ?",
+        f"WHERE v.model_id = ? {condition} ORDER BY distance NULLS LAST, v.chunk_id LIMIT ?",
         (_blob(vector), model_id, *bindings, k),
     )
     return _cosines(rows)

@@ -1,17 +1,23 @@
 """A memory-mapped copy of a model's vectors, for indexes too large for a scan of the table.
 
-Derived data: the file carries the identity and generation of the database, and is ignored when
-they differ. Layout, little-endian: header, chunk ids (int64), rows of unit length (float32).
+The copy stays of use while the table changes: the id of a vector never names another, so rows that
+are gone are left out when found, and vectors that came later have higher ids and are scanned. It is
+written anew when both are many. A mark in file and database ties them together; where they differ
+(a restored backup, a write that was interrupted) the file is ignored. Layout, little-endian:
+header, ids (int64), rows of unit length (float32).
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import secrets
 import struct
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from rag_agent.store.connection import Database
 
@@ -25,152 +31,176 @@ logger = logging.getLogger(__name__)
 
 # Below, scanning the table takes under 10 ms (MODEL.md) and needs no second copy on the disk.
 SMALLEST = 20_000  # vectors
-_HEADER = struct.Struct("<8s32sQQQ")  # magic, database, generation, rows, dim
+_DRIFT = 0.05  # share of rows that are gone or missing before the copy is written anew
+_HEADER = struct.Struct("<8s32sQQQ")  # magic, mark, rows, dim, last id
 _MAGIC = b"ragvec01"
 _BATCH = 4096  # rows
 
 
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """``ids`` of shape (rows,), ``vectors`` of shape (rows, dim), ``last`` the highest id."""
+
+    ids: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    last: int
+
+
 def path_for(database: Database, model_id: int) -> Path:
-    """Where the matrix of a model lies."""
+    """Where the copy of a model's vectors lies."""
     return database.path.with_name(f"{database.path.stem}-vectors-{model_id}.f32")
 
 
 def files(database: Database) -> list[Path]:
-    """All matrix files of this database, current or not."""
+    """All copies that lie beside this database."""
     return sorted(database.path.parent.glob(f"{database.path.stem}-vectors-*.f32"))
 
 
 def nearest(
     database: Database, model_id: int, vector: Vector, k: int
-) -> list[tuple[int, float]] | None:
-    """Exact (chunk id, cosine), highest first; None when there is no current matrix."""
+) -> tuple[list[tuple[int, float]], int] | None:
+    """Exact (chunk id, cosine) among vectors with ids up to the one that is given too.
+
+    None when there is no copy to use.
+    """
     import numpy as np
 
-    loaded = _load(database, model_id, len(vector))
-    if loaded is None:
+    copy = _open(database, model_id)
+    if copy is None:
         return None
-    ids, rows = loaded
     length = float(np.linalg.norm(vector))
-    if length == 0 or len(ids) == 0:
-        return []
-    scores = rows @ (vector.astype(np.float32) / np.float32(length))
-    if k < len(ids):
-        best = np.argpartition(scores, -k)[-k:]
-        # All that tie with the last place, so that the choice among them is by id as in the scan.
-        best = np.flatnonzero(scores >= scores[best].min())
-    else:
-        best = np.arange(len(ids))
-    ordered = best[np.lexsort((ids[best], -scores[best]))][:k]
-    return [(int(ids[place]), float(scores[place])) for place in ordered]
+    if length == 0:
+        return [], copy.last
+    scores = copy.vectors @ (vector / length).astype(np.float32)
+    wanted = 2 * k + 32
+    while True:
+        # More than k, since some may be gone; and all that tie with the last of them, so that the
+        # choice among equals is by chunk as in a scan.
+        best = np.arange(len(scores))
+        if wanted < len(scores):
+            places = np.argpartition(scores, -wanted)[-wanted:]
+            best = np.flatnonzero(scores >= scores[places].min())
+        chunks = _living(database, copy.ids[best])
+        if len(chunks) >= k or len(best) == len(scores):
+            break
+        wanted *= 4
+    found = [
+        (chunks[identifier], score)
+        for identifier, score, place in zip(
+            copy.ids[best].tolist(), scores[best].tolist(), best.tolist(), strict=True
+        )
+        # A vector of length 0 has a cosine with nothing.
+        if identifier in chunks and (score != 0 or copy.vectors[place].any())
+    ]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k], copy.last
 
 
 def refresh(database: Database) -> None:
-    """Write the matrices that are due and remove those that are not; needs the write lock."""
-    with database.snapshot():
-        # A vector of length 0 is near nothing and stays out.
-        counts: dict[int, int] = dict(
-            database.rows("SELECT model_id, count(*) FROM vectors GROUP BY model_id")
-        )
-        due = {model_id for model_id, count in counts.items() if count >= SMALLEST}
-        wanted = {path_for(database, model_id) for model_id in due}
-        for model_id in due:
-            dim: int = database.value("SELECT dim FROM models WHERE id = ?", (model_id,))
-            if _header(database, model_id) != _expected(database, dim):
-                _write(database, model_id, dim)
+    """Write the copies that are due and remove those that are not; needs the write lock."""
+    counts: dict[int, int] = dict(
+        database.rows("SELECT model_id, count(*) FROM vectors GROUP BY model_id")
+    )
+    due = {model_id for model_id, count in counts.items() if count >= SMALLEST}
+    for model_id in due:
+        if _drifted(database, model_id, counts[model_id]):
+            _renew(database, model_id)
+    wanted = {path_for(database, model_id) for model_id in due}
     for path in files(database):
         if path not in wanted:
             _remove(path)
 
 
-def _expected(database: Database, dim: int) -> tuple[bytes, int, int]:
-    identity, generation = (
-        database.value("SELECT value FROM meta WHERE key = ?", (key,))
-        for key in ("database", "generation")
+def _living(database: Database, ids: NDArray[np.int64]) -> dict[int, int]:
+    """Chunk by id of those vectors that still exist."""
+    return dict(
+        database.rows(
+            "SELECT v.id, v.chunk_id FROM json_each(?) AS w "
+            "CROSS JOIN vectors AS v ON v.id = w.value",
+            (json.dumps(ids.tolist()),),
+        )
     )
-    return identity.encode("ascii"), int(generation), dim
 
 
-def _header(database: Database, model_id: int) -> tuple[bytes, int, int] | None:
-    """(database, generation, dim) of the file; None when it is missing, foreign or cut short."""
-    path = path_for(database, model_id)
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(_HEADER.size)
-        size = path.stat().st_size
-    except OSError:
-        return None
-    if len(data) != _HEADER.size:
-        return None
-    magic, identity, generation, rows, dim = _HEADER.unpack(data)
-    if magic != _MAGIC or size != _HEADER.size + rows * (8 + 4 * dim):
-        return None
-    return identity, generation, dim
+def _drifted(database: Database, model_id: int, count: int) -> bool:
+    copy = _open(database, model_id)
+    if copy is None:
+        return True
+    living: int = database.value(
+        "SELECT count(*) FROM vectors WHERE model_id = ? AND id <= ?", (model_id, copy.last)
+    )
+    gone, newer = len(copy.ids) - living, count - living
+    return gone + newer > _DRIFT * len(copy.ids)
 
 
-def _load(
-    database: Database, model_id: int, dim: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
+def _open(database: Database, model_id: int) -> _Copy | None:
+    """The copy, if the file is whole and belongs to this database."""
     import numpy as np
 
-    header = _header(database, model_id)
-    if header is None or header != _expected(database, dim):
-        return None
+    # Everything is read through one mapping: the file may be replaced at any moment.
     try:
         data = np.memmap(path_for(database, model_id), dtype=np.uint8, mode="r")
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError) as error:
         logger.info("vector matrix not used: %s", error)
         return None
-    rows = (len(data) - _HEADER.size) // (8 + 4 * dim)
+    if len(data) < _HEADER.size:
+        return None
+    magic, mark, rows, dim, last = _HEADER.unpack(data[: _HEADER.size].tobytes())
+    known = database.value("SELECT value FROM meta WHERE key = ?", (_key(model_id),))
+    if magic != _MAGIC or known is None or known.encode("ascii") != mark:
+        return None
+    if len(data) != _HEADER.size + rows * (8 + 4 * dim):
+        return None
     middle = _HEADER.size + 8 * rows
-    return (
-        data[_HEADER.size : middle].view("<i8"),
-        data[middle:].view("<f4").reshape(rows, dim),
-    )
+    vectors = data[middle:].view("<f4").reshape(rows, dim)
+    return _Copy(data[_HEADER.size : middle].view("<i8"), vectors, last)
 
 
-def _write(database: Database, model_id: int, dim: int) -> None:
-    import numpy as np
+def _key(model_id: int) -> str:
+    return f"matrix {model_id}"
 
-    ids = [
-        row[0]
-        for row in database.rows(
-            "SELECT chunk_id FROM vectors WHERE model_id = ? AND embedding != zeroblob(?) "
-            "ORDER BY id",
-            (model_id, 4 * dim),
-        )
-    ]
+
+def _renew(database: Database, model_id: int) -> None:
     target = path_for(database, model_id)
-    identity, generation, _ = _expected(database, dim)
+    mark = secrets.token_hex(16)
+    temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=target.name, suffix=".new", dir=target.parent)
-    except OSError as error:
-        logger.warning("no vector matrix, searches take longer: %s", error)
-        return
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(_HEADER.pack(_MAGIC, identity, generation, len(ids), dim))
-            stream.write(np.array(ids, dtype="<i8").tobytes())
-            last = 0
-            while True:
-                batch = database.rows(
-                    "SELECT id, embedding FROM vectors WHERE model_id = ? AND id > ? "
-                    "AND embedding != zeroblob(?) ORDER BY id LIMIT ?",
-                    (model_id, last, 4 * dim, _BATCH),
-                )
-                if not batch:
-                    break
-                last = batch[-1][0]
-                rows = np.frombuffer(b"".join(row[1] for row in batch), dtype="<f4")
-                rows = rows.reshape(len(batch), dim)
-                stream.write((rows / np.linalg.norm(rows, axis=1, keepdims=True)).tobytes())
-        # Windows refuses while another process has the old file mapped; its generation is old, so
-        # nobody uses it, and the next refresh tries again.
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as stream, database.snapshot():
+            _write(database, model_id, mark, stream)
+        # Windows refuses while another process has the old file mapped; the next refresh tries
+        # again, and the old file goes on being right until then.
         temporary.replace(target)
     except OSError as error:
         logger.warning("no vector matrix, searches take longer: %s", error)
+        return
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+    with database.transaction():
+        database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_key(model_id), mark))
+
+
+def _write(database: Database, model_id: int, mark: str, stream: BinaryIO) -> None:
+    import numpy as np
+
+    dim: int = database.value("SELECT dim FROM models WHERE id = ?", (model_id,))
+    # Vectors of length 0 are in it too, as rows of zeros, or they would count as missing.
+    rows = database.rows("SELECT id FROM vectors WHERE model_id = ? ORDER BY id", (model_id,))
+    ids = np.array([row[0] for row in rows], dtype="<i8")
+    stream.write(_HEADER.pack(_MAGIC, mark.encode("ascii"), len(ids), dim, int(ids[-1])))
+    stream.write(ids.tobytes())
+    for start in range(0, len(ids), _BATCH):
+        batch = ids[start : start + _BATCH]
+        blobs = database.rows(
+            "SELECT embedding FROM vectors WHERE model_id = ? AND id BETWEEN ? AND ? ORDER BY id",
+            (model_id, int(batch[0]), int(batch[-1])),
+        )
+        part = np.frombuffer(b"".join(row[0] for row in blobs), dtype="<f4").reshape(-1, dim)
+        lengths = np.linalg.norm(part, axis=1, keepdims=True)
+        stream.write((part / np.where(lengths > 0, lengths, 1)).astype("<f4").tobytes())
 
 
 def _remove(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -26,15 +25,13 @@ def _first(database: Database) -> None:
         database.rows(statement)
     for statement in TRIGGERS.values():
         database.rows(statement)
-    # Derived files beside the database name the database they belong to.
-    database.rows("INSERT INTO meta VALUES ('database', ?)", (secrets.token_hex(16),))
-    database.rows("INSERT INTO meta VALUES ('generation', '0')")
 
 
 # document_chunks and not chunks: pi-local-rag makes a table of that name, with triggers, in any
 # rag.db it is started on; so both can live in one file.
 # AUTOINCREMENT: the id of a chunk never names another text later, so a vector that arrives late
-# cannot land on a chunk it was not made for.
+# cannot land on a chunk it was not made for; that of a vector never another vector, so a copy of
+# them (matrix.py) stays right while rows come and go.
 # contentless_delete: the index keeps no copy of the words, and yet single rows can be removed.
 # tokenize ascii: the words arrive ready-made (tokens.words); only spaces may separate them, and
 # this tokenizer takes every character beyond ASCII for a letter.
@@ -135,7 +132,7 @@ _TABLES = (
     # An ordinary table and not vec0, which applies the conditions of a join after the k nearest.
     """
     CREATE TABLE vectors (
-        id INTEGER PRIMARY KEY,
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
         chunk_id INTEGER NOT NULL REFERENCES document_chunks ON DELETE CASCADE,
         model_id INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
         embedding BLOB NOT NULL,           -- float32, little-endian

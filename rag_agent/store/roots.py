@@ -40,13 +40,7 @@ def remove(database: Database, root: Root) -> int:
         # Documents first: a cascade from the roots would do the same, one level deeper.
         database.rows("DELETE FROM documents WHERE root_id = ?", (root.id,))
         database.rows("DELETE FROM roots WHERE id = ?", (root.id,))
-        bump_generation(database)
     return documents
-
-
-def bump_generation(database: Database) -> None:
-    """Note, inside the transaction that does it, that the set of vectors changes."""
-    database.rows("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
 
 
 class Shown:

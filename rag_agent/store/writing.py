@@ -11,7 +11,6 @@ from rag_agent.errors import StoreError
 from rag_agent.store.connection import Database
 from rag_agent.store.folding import fold, iso_day, storable
 from rag_agent.store.migrations import TRIGGERS
-from rag_agent.store.roots import bump_generation
 from rag_agent.tokens import words
 from rag_agent.types import Chunk, Document, Root, Skipped, Source
 
@@ -158,9 +157,7 @@ def _put_chunks(
             added.append((fresh, document_id, *place, heading, text, digest))
             fresh += 1
     gone = [(identifier,) for left in free.values() for identifier in left]
-    if gone:
-        database.many("DELETE FROM document_chunks WHERE id = ?", gone)
-        bump_generation(database)
+    database.many("DELETE FROM document_chunks WHERE id = ?", gone)
     database.many(
         "UPDATE document_chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?", moved
     )
@@ -219,7 +216,6 @@ def forget(database: Database, document_ids: Sequence[int]) -> None:
         database.many(
             "DELETE FROM documents WHERE id = ?", [(identifier,) for identifier in document_ids]
         )
-        bump_generation(database)
 
 
 def clear(database: Database) -> None:
@@ -243,7 +239,6 @@ def clear(database: Database) -> None:
             database.rows(f"DELETE FROM {table}")
         for statement in TRIGGERS.values():
             database.rows(statement)
-        bump_generation(database)
 
 
 def set_skipped(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -75,20 +76,88 @@ def test_the_matrix_finds_what_the_scan_finds(
     assert len(store.nearest(model, queries[0], 5000)) == 200
 
 
-def test_a_matrix_of_another_state_is_not_used(
+def test_the_matrix_stays_exact_while_vectors_come_and_go(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    monkeypatch.setattr(matrix, "_DRIFT", 1.0)
+    model, rows = _fill(store, root, put, 400)
+    store.refresh_statistics()
+    (file,) = matrix.files(store._database)
+    whole = file.read_bytes()
+    queries = np.random.default_rng(3).standard_normal((10, DIM)).astype(np.float32)
+    best = [chunk for query in queries for chunk, _ in store.nearest(model, query, 3)]
+
+    # The best are embedded anew, a whole document goes, another comes.
+    for chunk in sorted(set(best)):
+        rows[chunk] = -rows[chunk]
+        store.put_vectors(model, [chunk], rows[chunk].reshape(1, DIM))
+    gone = store.chunks_of(store.documents(root)["b.md"].id)
+    store.forget([gone[0].document.id])
+    for stored in gone:
+        del rows[stored.id]
+    put(store, root, "c.md", "new", "newer")
+    for item in store.pending(model, 10):
+        rows[item.id] = queries[0]
+        store.put_vectors(model, [item.id], queries[:1])
+    store.refresh_statistics()
+
+    assert file.read_bytes() == whole
+    for query in queries:
+        for k in (1, 10, 1000):
+            assert matrix.nearest(store._database, model, query, k) is not None
+            found = [chunk for chunk, _ in store.nearest(model, query, k)]
+            assert found == _exact(rows, query, k)
+
+
+def test_the_matrix_is_written_anew_when_much_has_changed(
     store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matrix, "SMALLEST", 10)
     model, rows = _fill(store, root, put, 50)
     store.refresh_statistics()
-    query = next(iter(rows.values()))
-    store.forget([1])
-    expected = _exact({key: rows[key] for key in list(rows)[25:]}, query, 5)
-    assert matrix.nearest(store._database, model, query, 5) is None
-    assert [chunk for chunk, _ in store.nearest(model, query, 5)] == expected
+    (file,) = matrix.files(store._database)
+    whole = file.read_bytes()
     store.refresh_statistics()
-    assert matrix.nearest(store._database, model, query, 5) is not None
+    assert file.read_bytes() == whole
+    store.forget([1])
+    store.refresh_statistics()
+    assert len(file.read_bytes()) < len(whole)
+    query = rows[1]
+    expected = _exact({key: rows[key] for key in list(rows)[25:]}, query, 5)
     assert [chunk for chunk, _ in store.nearest(model, query, 5)] == expected
+
+
+def test_the_matrix_of_a_later_state_is_not_used_with_a_restored_database(
+    store: Store,
+    root: Root,
+    put: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    model, rows = _fill(store, root, put, 50)
+    store.refresh_statistics()
+    backup = tmp_path / "backup.db"
+    shutil.copy(store.path, backup)
+    put(store, root, "c.md", *[f"more {number}" for number in range(20)])
+    late = [pending.id for pending in store.pending(model, 50)]
+    store.put_vectors(model, late, np.ones((20, DIM), np.float32))
+    store.refresh_statistics()
+    store.close()
+    shutil.copy(backup, store.path)
+    with Store.open(store.path) as restored:
+        # New rows take the ids that rows of the later state have in the file.
+        put(restored, root, "d.md", *[f"other {number}" for number in range(20)])
+        ids = [pending.id for pending in restored.pending(model, 50)]
+        opposite = -np.ones((20, DIM), np.float32)
+        restored.put_vectors(model, ids, opposite)
+        expected = _exact(rows | dict(zip(ids, opposite, strict=True)), rows[1], 70)
+        assert matrix.nearest(restored._database, model, rows[1], 5) is None
+        assert [chunk for chunk, _ in restored.nearest(model, rows[1], 70)] == expected
+        restored.refresh_statistics()
+        assert matrix.nearest(restored._database, model, rows[1], 5) is not None
+        assert [chunk for chunk, _ in restored.nearest(model, rows[1], 70)] == expected
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "foreign", "gone"])
@@ -114,7 +183,9 @@ def test_a_damaged_matrix_is_not_used_and_is_made_again(
     assert matrix.nearest(store._database, model, query, 5) is None
     assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
     store.refresh_statistics()
-    assert file.read_bytes() == whole
+    assert len(file.read_bytes()) == len(whole)
+    assert matrix.nearest(store._database, model, query, 5) is not None
+    assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
 
 
 def test_a_matrix_that_is_no_longer_due_is_removed(
@@ -146,7 +217,8 @@ def test_vectors_of_no_direction_are_near_to_nothing(
     monkeypatch.setattr(matrix, "SMALLEST", 1)
     store.refresh_statistics()
     assert [chunk for chunk, _ in store.nearest(model, query, 10)] == [ids[3]]
-    assert matrix.nearest(store._database, model, np.zeros(2, np.float32), 10) == []
+    assert matrix.nearest(store._database, model, query, 10) is not None
+    assert store.nearest(model, np.zeros(2, np.float32), 10) == []
 
 
 @pytest.mark.parametrize("k", [0, -1])
