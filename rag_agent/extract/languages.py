@@ -40,7 +40,7 @@ _CODE: tuple[tuple[str, str], ...] = (
     (
         "bash",
         ".sh .bash .zsh .ksh .bats .ebuild .command .bashrc .bash_profile .bash_aliases .profile"
-        " .zshrc .zprofile .zshenv .envrc PKGBUILD",
+        " .zshrc .zprofile .zshenv PKGBUILD",
     ),
     ("batch", ".bat .cmd"),
     ("bicep", ".bicep"),
@@ -169,7 +169,7 @@ _CODE: tuple[tuple[str, str], ...] = (
 _PROSE: tuple[tuple[str, str], ...] = (
     ("asciidoc", ".adoc .asciidoc"),
     ("latex", ".tex .ltx .latex .sty"),
-    ("markdown", ".md .markdown .mdown .mkdn .mkd .mdwn .mdx .mdc .qmd .rmd"),
+    ("markdown", ".md .markdown .mdown .mkdn .mkd .mdwn .mdx .mdc .qmd .rmd .cheatmd"),
     ("org", ".org"),
     ("pod", ".pod"),
     ("rdoc", ".rdoc"),
@@ -192,8 +192,10 @@ _CONVERTED: tuple[tuple[str, str], ...] = (
 )
 _DATA: tuple[tuple[str, str], ...] = (
     ("bibtex", ".bib"),
+    ("cabal", ".cabal cabal.project"),
     ("csv", ".csv"),
     ("diff", ".diff .patch"),
+    ("dot", ".dot .gv"),
     ("dtd", ".dtd"),
     (
         "gitignore",
@@ -215,6 +217,8 @@ _DATA: tuple[tuple[str, str], ...] = (
     ("jsonc", ".jsonc .code-workspace"),
     ("jsonl", ".jsonl .ndjson"),
     ("kdl", ".kdl"),
+    ("mermaid", ".mmd .mermaid"),
+    ("plantuml", ".puml .plantuml"),
     (
         "properties",
         ".properties .env.example .env.sample .env.template .env.dist .tool-versions"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rag_agent.extract.languages import LANGUAGES, key_of, language_of, language_of_shebang
+from rag_agent.extract.languages import LANGUAGES, key_of, language_of_shebang
 from rag_agent.sync import reasons
 from rag_agent.sync.content import reject_name
 from rag_agent.sync.ignore import Decision, Folder, Ignore
@@ -47,12 +47,20 @@ class WalkRules:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may be indexed. ``path`` is POSIX and relative to the root."""
+    """A file that may be indexed. ``path`` is POSIX and relative to the root.
+
+    ``location`` is absolute.
+    """
 
     path: str
-    absolute: Path
+    location: str
     size: int
     mtime_ns: int
+
+    @property
+    def absolute(self) -> Path:
+        """Where it lies; made when asked for, as most files of a sync are never opened."""
+        return Path(self.location)
 
 
 class Admission:
@@ -127,13 +135,13 @@ class Admission:
         found = status()
         if key is None and not _is_script(absolute, found):
             return Skipped(path, reasons.FILE_TYPE, "no extension")
-        language = language_of(path)
+        language = None if key is None else LANGUAGES.get(key)
         converted = language is not None and language.converted
         limit = self._rules.max_document_bytes if converted else self._rules.max_bytes
         if found.st_size > limit:
             detail = f"{found.st_size / 1e6:.1f} MB, the limit is {limit / 1e6:.1f} MB"
             return Skipped(path, reasons.TOO_LARGE, detail)
-        return Candidate(path, Path(absolute), found.st_size, found.st_mtime_ns)
+        return Candidate(path, absolute, found.st_size, found.st_mtime_ns)
 
     def link(self, absolute: str, path: str) -> Skipped:
         """Why a link is not followed: its target is outside, missing, or comes by its own path."""

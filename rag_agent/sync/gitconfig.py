@@ -52,7 +52,8 @@ def user_ignores(environ: Mapping[str, str]) -> tuple[str, ...]:
         user_files = [environ["GIT_CONFIG_GLOBAL"]]
     else:
         user_files = [f"{xdg}/git/config"] * bool(xdg) + [f"{home}/.gitconfig"] * bool(home)
-    system = [] if not home else [environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig"]
+    no_system = environ.get("GIT_CONFIG_NOSYSTEM", "0").lower() not in ("0", "false", "no", "off")
+    system = [environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig"] * (not no_system and bool(home))
     chosen: str | None = None
     for file in (*system, *user_files):
         for value in _excludes_files(file, home, depth=0):

@@ -2,8 +2,8 @@
 
 A walk asks about every entry on its way down, so a pattern here answers for that entry alone:
 what lies in an ignored folder is never asked about. pathspec answers for whole paths and tries
-every pattern on each, which took 17 µs an entry with the 50 patterns of a usual Python
-.gitignore; finding patterns by the last part of the name takes under 1 µs.
+every pattern on each, which took 13 µs an entry with the 50 patterns of a usual Python
+.gitignore; finding patterns by the last part of the name takes 0.6 µs.
 
 The syntax is that of gitignore(5) and of wildmatch.c in git 2.39, which the tests compare with.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 _Segment = str | re.Pattern[str] | None  # a literal name, a wildcard name, or any folders (**)
 
-_ANY_NAME = re.compile(r"(?s:.+)")
+_ANY_NAME = re.compile(".+", re.DOTALL)
 _POSIX_CLASSES = {
     "alnum": "a-zA-Z0-9",
     "alpha": "a-zA-Z",
@@ -62,9 +62,9 @@ class Pattern:
         """Whether this entry is what the pattern describes."""
         if self.folders_only and not folder:
             return False
-        if self.anchored:
-            return _match_path(self.segments, path.split("/"))
-        return _match_name(self.segments[0], name)
+        if not _match_name(self.segments[-1], name):
+            return False
+        return not self.anchored or _match_path(self.segments, path.split("/"))
 
     def reaches_below(self, path: str) -> bool:
         """Whether the pattern names a way down to something inside this folder.
@@ -89,22 +89,27 @@ class Patterns:
         self._ignore_case = ignore_case
         parsed = (_parse(line, order, ignore_case) for order, line in enumerate(lines))
         self.all: Sequence[Pattern] = [pattern for pattern in parsed if pattern is not None]
-        # Latest first, by what the last part of an entry's path must be or end with.
+        # Latest first, by what the last part of an entry's path must be, or its extension.
         by_name: defaultdict[str, list[Pattern]] = defaultdict(list)
-        by_ending: defaultdict[int, defaultdict[str, list[Pattern]]]
-        by_ending = defaultdict(lambda: defaultdict(list))
+        by_extension: defaultdict[str, list[Pattern]] = defaultdict(list)
         self._others: list[Pattern] = []
         for pattern in reversed(self.all):
             last = pattern.segments[-1]
-            ending = None if pattern.anchored else _plain_ending(pattern)
+            extension = _extension(pattern)
             if isinstance(last, str):
                 by_name[last].append(pattern)
-            elif ending is not None:
-                by_ending[len(ending)][ending].append(pattern)
+            elif extension is not None:
+                by_extension[extension].append(pattern)
             else:
                 self._others.append(pattern)
+        # One expression says for most names at once that none of the others match.
+        expressions = [pattern.segments[-1] for pattern in self._others]
+        self._others_end = re.compile(
+            "|".join(f"(?:{e.pattern})" for e in expressions if isinstance(e, re.Pattern)),
+            re.DOTALL,
+        )
         self._by_name = dict(by_name)
-        self._by_ending = [(length, dict(table)) for length, table in by_ending.items()]
+        self._by_extension = dict(by_extension)
 
     def __bool__(self) -> bool:
         return bool(self.all)
@@ -121,13 +126,14 @@ class Patterns:
             if pattern.matches(path, name, folder):
                 best = pattern
                 break
-        for length, table in self._by_ending:
-            for pattern in table.get(name[-length:], ()):
-                if best is not None and pattern.order < best.order:
-                    break
-                if folder or not pattern.folders_only:
-                    best = pattern
-                    break
+        for pattern in self._by_extension.get(name[name.rfind(".") :], ()):
+            if best is not None and pattern.order < best.order:
+                break
+            if pattern.matches(path, name, folder):
+                best = pattern
+                break
+        if not self._others or self._others_end.fullmatch(name) is None:
+            return best
         for pattern in self._others:
             if best is not None and pattern.order < best.order:
                 break
@@ -173,12 +179,11 @@ def _match_name(segment: _Segment, name: str) -> bool:
     return segment is not None and segment.fullmatch(name) is not None
 
 
-def _plain_ending(pattern: Pattern) -> str | None:
-    """``.py`` for ``*.py``; None when the pattern is anything else."""
-    text = pattern.text.removeprefix("!").removesuffix("/")
-    if text.startswith("*") and len(text) > 1 and not re.search(r"[*?[\\]", text[1:]):
-        return text[1:]
-    return None
+def _extension(pattern: Pattern) -> str | None:
+    """``.json`` for ``*.min.json``: what every name that matches ends with after its last dot."""
+    last = pattern.text.removesuffix("/").rpartition("/")[2]
+    _, dot, extension = last.rpartition(".")
+    return dot + extension if dot and not re.search(r"[*?[\]\\]", extension) else None
 
 
 def _parse(line: str, order: int, ignore_case: bool) -> Pattern | None:
@@ -193,7 +198,7 @@ def _parse(line: str, order: int, ignore_case: bool) -> Pattern | None:
         body = body[:-1]
     anchored = "/" in body
     try:
-        segments = _segments(body.removeprefix("/"), anchored, ignore_case)
+        segments = _segments(body.removeprefix("/"), anchored, ignore_case, order)
     except _Never:
         return None
     if not body:
@@ -209,7 +214,7 @@ def _without_trailing_spaces(line: str) -> str:
     return stripped
 
 
-def _segments(body: str, anchored: bool, ignore_case: bool) -> tuple[_Segment, ...]:
+def _segments(body: str, anchored: bool, ignore_case: bool, order: int) -> tuple[_Segment, ...]:
     """The parts of a pattern between its slashes."""
     segments: list[_Segment] = []
     pieces: list[str] = [""]  # regular expressions between the stars of this segment
@@ -222,7 +227,7 @@ def _segments(body: str, anchored: bool, ignore_case: bool) -> tuple[_Segment, .
             if not segments or segments[-1] is not None:
                 segments.append(None)
         else:
-            segments.append(_segment(pieces) if literal is None else literal)
+            segments.append(_segment(pieces, order) if literal is None else literal)
 
     while at < len(body):
         character = body[at]
@@ -260,16 +265,17 @@ def _segments(body: str, anchored: bool, ignore_case: bool) -> tuple[_Segment, .
     return tuple(segments)
 
 
-def _segment(pieces: Sequence[str]) -> re.Pattern[str]:
+def _segment(pieces: Sequence[str], order: int) -> re.Pattern[str]:
     """A name made of these pieces with any text between them.
 
     The pieces in the middle are taken where they come first, and never elsewhere after that (a
     lookahead cannot be entered again), so that a hostile pattern costs no more than its length.
+    ``order`` makes the groups' names unique in one file.
     """
     if len(pieces) == 1:
         return re.compile(pieces[0], re.DOTALL)
     middle = "".join(
-        f"(?=(?P<s{number}>.*?{piece}))(?P=s{number})"
+        f"(?=(?P<s{order}_{number}>.*?{piece}))(?P=s{order}_{number})"
         for number, piece in enumerate(piece for piece in pieces[1:-1] if piece)
     )
     return re.compile(f"{pieces[0]}{middle}.*{pieces[-1]}", re.DOTALL)

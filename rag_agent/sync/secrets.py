@@ -18,7 +18,7 @@ _FILES: tuple[tuple[str, str], ...] = (
     (".env .env.* *.env .envrc .dev.vars", "environment variables"),
     ("!.env.example !.env.sample !.env.template !.env.dist !.env.defaults !.env.schema", ""),
     ("!example.env !sample.env !template.env", ""),
-    ("*.pem *.key *.p12 *.pfx *.p8 *.pk8 *.jks *.keystore *.bks *.ppk *.keytab *.snk", "a key"),
+    ("*.pem *.key *.p12 *.pfx *.p8 *.pk8 *.jks *.keystore *.bks *.ppk *.keytab *.snk", "keys"),
     ("*.crt *.cer *.der *.p7b *.csr *.ovpn *.mobileprovision", "a certificate"),
     ("id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk id_rsa.* id_ed25519.*", "a key"),
     ("*_rsa *_dsa *_ecdsa *_ed25519", "a key"),
@@ -26,11 +26,11 @@ _FILES: tuple[tuple[str, str], ...] = (
     ("*.gpg *.pgp *.asc *.age *.kdb *.kdbx *.agilekeychain *.opvault", "encrypted or a key"),
     (".npmrc .yarnrc.yml .pypirc .netrc _netrc .git-credentials .gem/credentials", "logins"),
     ("**/.cargo/credentials* **/.m2/settings*.xml **/.composer/auth.json", "logins"),
-    ("**/.codex/auth.json **/.config/gh/hosts.yml **/.config/gcloud/**", "logins"),
+    ("**/.codex/auth.json **/.config/gh/hosts.yml", "logins"),
     (".htpasswd htpasswd .pgpass pgpass.conf .my.cnf .mylogin.cnf .smbcredentials", "passwords"),
     (".vault_pass* .vault-token .vault-password* vault_pass* master.key", "passwords"),
     (".dockercfg **/.docker/config.json kubeconfig *.kubeconfig **/.kube/config", "logins"),
-    ("**/.aws/credentials **/.aws/config **/.aws/*/cache/** **/.azure/*oken*.json", "logins"),
+    ("**/.aws/credentials **/.aws/config **/.azure/*oken*.json", "logins"),
     (".boto .s3cfg .rclone.conf rclone.conf .databrickscfg .sentryclirc .terraformrc", "logins"),
     ("terraform.rc credentials.tfrc.json application_default_credentials.json", "logins"),
     ("*service-account*.json *service_account*.json *serviceaccount*.json *adminsdk*.json"
@@ -49,7 +49,7 @@ _FOLDERS: tuple[tuple[str, str], ...] = (
     (".ssh/", "keys"),
     (".gnupg/", "keys"),
     (".password-store/", "passwords"),
-    ("**/.config/gcloud/", "logins"),
+    ("**/.config/gcloud/ **/.aws/*/cache/", "logins"),
     ("**/.local/share/keyrings/", "passwords"),
 )
 
@@ -85,12 +85,17 @@ def is_private_key(data: bytes) -> bool:
     return re.match(rf"{_PRIVATE_KEY}|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1", head) is not None
 
 
+_TEMPLATE = re.compile(
+    r"[\s{}<>$%()\[\]]|://|^[./~]|\.\.|^arn:|(?i:example)|^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+)  # the last is a UUID: an identifier, no secret
+
+
 def _random_looking(value: str) -> bool:
     """Whether a quoted value looks made by a machine, and not like words, a path or a template.
 
     A password that is made of words is not found; source code is full of such literals.
     """
-    if len(value) < 16 or re.search(r"[\s{}<>$%()\[\]]|://|^[./~]|\.\.", value):
+    if len(value) < 16 or _TEMPLATE.search(value):
         return False
     digits = sum(character.isdigit() for character in value)
     letters = sum(character.isalpha() for character in value)
@@ -130,7 +135,11 @@ def _shape(anchors: str, expression: str, accept: Callable[[str], bool] = _any_v
 
 
 _NAMES = "password passwd secret token api_key apikey api-key access_key accesskey private_key"
-_NAME = r"(?i:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|private[-_]?key)"
+# A "next token" or "page token" is a place in a list.
+_NAME = (
+    r"(?<![Nn]ext)(?<![Pp]age)(?<!ination)(?<!inuation)"
+    r"(?i:passw(?:or)?d|secret|token|api[-_]?key|access[-_]?key|private[-_]?key)"
+)
 
 _SHAPES: tuple[_Shape, ...] = (
     _shape(

@@ -199,7 +199,8 @@ def _down(
         for _, entry in rest:
             path = prefix + entry.name
             try:
-                if entry_of_listed(entry) == "folder":
+                sort = entry_of_listed(entry)
+                if sort == "folder":
                     inside = _entered(admission, folder, path, entry.name, skip)
                     if inside is not None:
                         stack.append((inside[0], f"{path}/", iter(inside[1])))
@@ -209,7 +210,7 @@ def _down(
                     folder,
                     path,
                     entry.name,
-                    entry_of_listed(entry),
+                    sort,
                     lambda entry=entry: entry.stat(follow_symlinks=False),  # type: ignore[misc]
                 )
             except FileNotFoundError:
