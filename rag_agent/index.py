@@ -1,0 +1,445 @@
+"""The front door: wires store, model, walk and search together, and holds nothing else."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+
+from rag_agent import config as configuration
+from rag_agent import legacy, paths, tracked
+from rag_agent.config import Config
+from rag_agent.context import build_context
+from rag_agent.embed import EmbeddingCache, load
+from rag_agent.errors import EmbedError, StoreBusy, StoreError, WalkError
+from rag_agent.progress import Report, silent
+from rag_agent.search import SearchOptions, search
+from rag_agent.status import LAST_SYNC, describe, diagnose
+from rag_agent.store import Store, set_aside_if_corrupt
+from rag_agent.sync import freshness
+from rag_agent.sync.lock import WriteLock, running
+from rag_agent.sync.sync import finish, merged, sync_documents, sync_file
+from rag_agent.sync.vectors import Embedded, embed_pending
+from rag_agent.sync.walk import WalkRules, check_root, rules_from
+from rag_agent.types import (
+    Check,
+    Context,
+    Embedder,
+    Hit,
+    Mode,
+    Scope,
+    SearchResults,
+    Status,
+    StoredDocument,
+    SyncReport,
+)
+
+_log = logging.getLogger(__name__)
+
+_NOTHING_INDEXED = "nothing is indexed here yet: run `rag-agent index` (or call rag_index)"
+_WAIT_FOR_BATCH = 60.0  # seconds; how long vectors wait for a document sync between two batches
+_WAIT_FOR_HIT = 0.2  # seconds; a search waits no longer to bring a changed file up to date
+_EMBED_WITH_HIT = 16  # chunks; about 150 ms, for a changed file that a search just synced
+
+
+def open(path: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> Index:
+    """The index in scope of a folder: ``$PI_RAG_DIR``, else the nearest ``.pi/rag``, else global.
+
+    Nothing is created before something is indexed.
+    """
+    base = Path(path).expanduser().resolve()
+    folder, scope = paths.store_folder(base, os.environ if environ is None else environ)
+    return Index(base, folder, scope)
+
+
+class Index:
+    """One index: its documents, its vectors and its settings. Close it, or use ``with``.
+
+    One thread at a time; other threads and processes open their own.
+    """
+
+    def __init__(self, base: Path, folder: Path, scope: Scope) -> None:
+        self.base = base
+        self.folder = folder
+        self.scope = scope
+        self._store: Store | None = None
+        self._embedder: Embedder | None = None
+        self._model_problem = ""
+        self._cache: EmbeddingCache | None = None
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the index file; the next call opens it again."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    # settings
+
+    @property
+    def config(self) -> Config:
+        """The settings as config.json holds them now."""
+        return configuration.load(self.folder)
+
+    def configure(self, **changes: object) -> Config:
+        """Change settings by their names in ``Config`` and save them."""
+        self._create_folder()
+        return configuration.update(self.folder, changes)
+
+    @property
+    def tracked_paths(self) -> tuple[Path, ...]:
+        """Absolute paths of what this index follows."""
+        return tracked.absolute(self.config.tracked_paths, self._project)
+
+    # into the index
+
+    def sync(
+        self,
+        path: str | Path | None = None,
+        *,
+        report: Report = silent,
+        force: bool = False,
+        vectors: bool = True,
+        anew: bool = False,
+    ) -> SyncReport:
+        """Bring the index in step with the disk.
+
+        Args:
+            path: a folder or file to sync, tracked from now on; None for all that is tracked, and
+                for the opened folder when nothing is.
+            report: called as the work goes on; raise from it to stop, nothing done is lost.
+            force: index even the home folder or the root of a disk.
+            vectors: false leaves the vectors to a later ``embed()``; words are searchable.
+            anew: read and cut unchanged files too.
+
+        Raises:
+            WalkError: the path does not exist or must not be indexed.
+            StoreBusy: another process is writing.
+        """
+        started = time.monotonic()
+        notices = self._take_over_legacy()
+        targets = self._track(path, force)
+        with self._writing() as (store, lock):
+            done = self._sync_roots(store, targets, lock.telling(report), anew)
+        legacy.remove_index(self.folder)
+        done = replace(done, warnings=(*notices, *done.warnings))
+        if vectors:
+            embedded = self.embed(report)
+            done = replace(done, embedded=embedded.computed, reused=embedded.reused)
+        return replace(done, pending=self._count_pending(), seconds=time.monotonic() - started)
+
+    def embed(self, report: Report = silent, *, trust_cache: bool = True) -> Embedded:
+        """Embed the chunks that have no vector yet; nothing without a model or a second embedder.
+
+        Why there is no model, ``model_problem`` says.
+        """
+        embedder = self._model()
+        if embedder is None:
+            return Embedded()
+        try:
+            with (
+                WriteLock(self.folder, "embed") as lock,
+                Store.open(paths.database(self.folder)) as store,
+            ):
+                embedded = embed_pending(
+                    store,
+                    embedder,
+                    self._embeddings(),
+                    lock.telling(report),
+                    lock=self._write_lock,
+                    trust_cache=trust_cache,
+                )
+                with self._write_lock():
+                    store.refresh_statistics()
+        except StoreBusy as busy:
+            _log.info("vectors are left to another process: %s", busy)
+            return Embedded()
+        return embedded
+
+    def refresh(self, report: Report = silent) -> SyncReport:
+        """Sync everything that is tracked."""
+        return self.sync(report=report)
+
+    def rebuild(self, *, force: bool = False, report: Report = silent) -> SyncReport:
+        """Read and cut every tracked file again; unchanged text keeps its vectors.
+
+        ``force`` empties the index first and computes every vector anew. An index file that is
+        found corrupt is then moved aside, not deleted.
+        """
+        notices: tuple[str, ...] = ()
+        if force:
+            self.close()
+            aside = set_aside_if_corrupt(paths.database(self.folder))
+            if aside is not None:
+                notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
+            self.clear()
+        done = self.sync(report=report, anew=True, vectors=False)
+        embedded = self.embed(report, trust_cache=not force)
+        return replace(
+            done,
+            embedded=embedded.computed,
+            reused=embedded.reused,
+            pending=self._count_pending(),
+            warnings=(*notices, *done.warnings),
+        )
+
+    def clear(self) -> None:
+        """Empty the index; settings and tracked paths stay."""
+        with self._writing() as (store, _):
+            store.clear()
+
+    # out of the index
+
+    def search(self, query: str, limit: int = 10, where: str = "") -> SearchResults:
+        """The files that answer a query, best first, each with its best lines as they are on disk.
+
+        Raises:
+            QueryError: an empty query, or a filter that does not parse.
+        """
+        started = time.monotonic()
+        store = self._reader()
+        if store is None:
+            return SearchResults(query, "lexical", (), 0.0, (_NOTHING_INDEXED,))
+        results = self._search(store, query, limit, where)
+        outdated = freshness.outdated(results.hits)
+        if outdated:
+            if self._sync_documents_of(outdated):
+                results = self._search(store, query, limit, where)
+            results = self._true_to_disk(results)
+        took = (time.monotonic() - started) * 1000
+        return replace(
+            results, took_ms=took, notes=(*results.notes, *self._notes(store, results.mode))
+        )
+
+    def find(self, glob: str) -> list[StoredDocument]:
+        """Indexed files whose path matches a glob, or holds a plain text."""
+        store = self._reader()
+        return [] if store is None else store.find(glob)
+
+    def context(self, prompt: str, budget: int | None = None) -> Context:
+        """What to put before an agent's turn for this prompt; empty when nothing is relevant.
+
+        ``budget`` is in tokens; None takes the setting.
+        """
+        settings = self.config
+        return build_context(
+            prompt,
+            lambda query: self.search(query, limit=settings.rag_top_k),
+            enabled=settings.rag_enabled,
+            threshold=settings.rag_score_threshold,
+            budget=settings.rag_token_budget if budget is None else budget,
+        )
+
+    def status(self) -> Status:
+        """What there is to know about this index, read from its data."""
+        return describe(
+            self._reader(),
+            self.folder,
+            self.scope,
+            self.config,
+            self.tracked_paths,
+            self._model(),
+            self._model_problem,
+        )
+
+    def doctor(self) -> list[Check]:
+        """Every part of the installation and the index tried for real."""
+        return diagnose(
+            self.folder,
+            lambda: self.config,
+            self._reader,
+            lambda: load(self.config.embedding_model, self.config.embedding_threads),
+        )
+
+    def shown_path(self, document: StoredDocument) -> str:
+        """The path of a document as hits show it."""
+        store = self._reader()
+        return document.path if store is None else store.shown_path(document.root, document.path)
+
+    # inside
+
+    def _create_folder(self) -> None:
+        database = paths.database(self.folder)
+        if self.scope == "global" and not database.exists():
+            self.folder, self.scope = paths.project_store(self.base), "project"
+        paths.create_store_folder(self.folder)
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[Store, WriteLock]]:
+        self._create_folder()
+        with (
+            WriteLock(self.folder) as lock,
+            Store.open(paths.database(self.folder)) as store,
+        ):
+            yield store, lock
+
+    def _write_lock(self) -> WriteLock:
+        return WriteLock(self.folder, wait=_WAIT_FOR_BATCH)
+
+    def _reader(self) -> Store | None:
+        database = paths.database(self.folder)
+        if self._store is None and database.exists():
+            self._store = Store.open(database, readonly=True)
+        return self._store
+
+    @property
+    def _project(self) -> Path | None:
+        return tracked.project_folder(self.folder, self.scope)
+
+    def _take_over_legacy(self) -> tuple[str, ...]:
+        """Adopt what earlier programs left; sentences that a person should read once."""
+        renamed = legacy.adopt_lens(Path.home()) if self.scope == "global" else None
+        notices = [renamed] if renamed else []
+        self._create_folder()
+        if legacy.foreign_database(self.folder) and not paths.database(self.folder).exists():
+            notices.append(legacy.foreign_notice(self.folder))
+        known = legacy.legacy_files(self.folder)
+        more = legacy.untracked(known, [str(p) for p in self.tracked_paths], Path.home())
+        if more:
+            self._follow((*self.tracked_paths, *(Path(name) for name in more)))
+            notices.append(f"{len(known):,} files of the old index.json are taken over")
+        return tuple(notices)
+
+    def _track(self, path: str | Path | None, force: bool) -> tuple[Path, ...]:
+        """Remember a path, and say what to sync: one path, or all that is tracked."""
+        if path is None and self.tracked_paths:
+            return self.tracked_paths
+        target = check_root(self.base / Path(path or ".").expanduser(), force=force)
+        wanted = tracked.with_path(self.tracked_paths, target)
+        if wanted != self.tracked_paths:
+            self._follow(wanted)
+        return (target,)
+
+    def _follow(self, wanted: Sequence[Path]) -> None:
+        self.configure(tracked_paths=tracked.portable(wanted, self._project))
+
+    def _sync_roots(
+        self, store: Store, targets: Sequence[Path], report: Report, anew: bool
+    ) -> SyncReport:
+        followed = self.tracked_paths
+        untracked = [root for root in store.roots() if Path(root.path) not in followed]
+        reports = [SyncReport(removed=sum(store.remove_root(root) for root in untracked))]
+        rules = self._rules()
+        complete = len(targets) == len(followed)
+        for target in targets:
+            base = next(known for known in followed if target.is_relative_to(known))
+            under = "" if base == target else target.relative_to(base).as_posix()
+            complete = complete and not under
+            try:
+                root = store.add_root(str(base))
+                done = sync_documents(store, root, rules, report, under=under, anew=anew)
+            except WalkError as error:
+                if len(targets) == 1:
+                    raise
+                # An unmounted disk must not cost the index of it.
+                done = SyncReport(warnings=(f"{error}; what is indexed of it is kept",))
+                complete = False
+            reports.append(done)
+        finish(store, complete=complete)
+        store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
+        return merged(reports)
+
+    def _rules(self) -> WalkRules:
+        settings = self.config
+        return rules_from(
+            settings.extra_extensions,
+            settings.exclude_extensions,
+            settings.exclude_patterns,
+            settings.max_file_bytes,
+            settings.max_document_bytes,
+        )
+
+    def _model(self) -> Embedder | None:
+        if self._embedder is None and not self._model_problem:
+            settings = self.config
+            try:
+                self._embedder = load(settings.embedding_model, settings.embedding_threads)
+            except EmbedError as error:
+                self._model_problem = str(error)
+        return self._embedder
+
+    def _embeddings(self) -> EmbeddingCache:
+        if self._cache is None:
+            self._cache = EmbeddingCache(paths.cache_folder())
+        return self._cache
+
+    def _count_pending(self) -> int:
+        store = self._reader()
+        embedder = self._model()
+        if store is None or embedder is None:
+            return 0
+        model = store.find_model(embedder.fingerprint)
+        return store.counts().chunks if model is None else store.count_pending(model)
+
+    def _search(self, store: Store, query: str, limit: int, where: str) -> SearchResults:
+        options = SearchOptions(alpha=self.config.rag_alpha)
+        return search(
+            store, query, embedder=self._model(), options=options, limit=limit, where=where
+        )
+
+    def _sync_documents_of(self, documents: Sequence[StoredDocument]) -> bool:
+        """Bring a few changed files up to date on the spot; false when another process writes."""
+        embedder = self._model()
+        try:
+            with (
+                WriteLock(self.folder, wait=_WAIT_FOR_HIT),
+                Store.open(paths.database(self.folder)) as store,
+            ):
+                for document in documents:
+                    sync_file(store, document.root, document.path, self._rules())
+            if embedder is not None:
+                with Store.open(paths.database(self.folder)) as store:
+                    embed_pending(
+                        store,
+                        embedder,
+                        self._embeddings(),
+                        silent,
+                        lock=lambda: WriteLock(self.folder, wait=_WAIT_FOR_HIT),
+                        limit=_EMBED_WITH_HIT,
+                    )
+        except StoreError as error:
+            _log.info("changed files are not synced now: %s", error)
+            return False
+        return True
+
+    def _true_to_disk(self, results: SearchResults) -> SearchResults:
+        rules = self._rules()
+        hits: list[Hit] = []
+        dropped = 0
+        for hit in results.hits:
+            current = hit.document is None or freshness.is_current(hit.document)
+            found = hit if current else freshness.relocate(hit, rules)
+            if found is None:
+                dropped += 1
+            else:
+                hits.append(found)
+        notes = results.notes
+        if dropped:
+            notes = (*notes, f"{dropped} hit(s) left out: the files have changed since indexing")
+        return replace(results, hits=tuple(hits), notes=notes)
+
+    def _notes(self, store: Store, mode: Mode) -> Iterator[str]:
+        """What a reader of results should know about the state of the index."""
+        if self._model_problem and mode == "lexical":
+            yield f"words only, no vectors: {self._model_problem}"
+        for activity in running(self.folder):
+            yield (
+                f"process {activity.pid} is working on this index ({activity.stage}, "
+                f"{activity.done:,} done): there may be more to find in a while"
+            )

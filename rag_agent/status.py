@@ -1,0 +1,118 @@
+"""What there is to know about an index, and whether the installation is well."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from rag_agent import __version__, paths
+from rag_agent.config import Config
+from rag_agent.errors import RagError
+from rag_agent.store import Store
+from rag_agent.sync.lock import running
+from rag_agent.types import Check, Embedder, Scope, Status
+
+LAST_SYNC = "last_sync"  # the store's note of when a sync last ended, ISO 8601 in UTC
+
+
+def describe(
+    store: Store | None,
+    folder: Path,
+    scope: Scope,
+    settings: Config,
+    tracked_paths: Sequence[Path],
+    embedder: Embedder | None,
+    model_problem: str,
+) -> Status:
+    """The state of an index as its data tell it; ``store`` is None before anything is indexed."""
+    skipped = tuple(store.skipped()) if store else ()
+    counts = store.counts() if store else None
+    model = store.find_model(embedder.fingerprint) if store and embedder else None
+    vectors = counts.vectors.get(model, 0) if counts and model is not None else 0
+    return Status(
+        version=__version__,
+        store=str(paths.database(folder)),
+        scope=scope,
+        documents=counts.documents if counts else 0,
+        chunks=counts.chunks if counts else 0,
+        vectors=vectors,
+        pending=counts.chunks - vectors if counts else 0,
+        bytes=counts.bytes if counts else 0,
+        model=settings.embedding_model,
+        model_problem=model_problem,
+        vector_engine=store.vector_engine if store else "",
+        tracked_paths=tuple(str(path) for path in tracked_paths),
+        settings=asdict(settings),
+        languages=counts.languages if counts else {},
+        last_sync=(store.meta(LAST_SYNC) or "") if store else "",
+        running=running(folder),
+        skipped_by_reason=_by_reason(s.reason for s in skipped),
+        skipped=skipped,
+        warnings=tuple(store.warnings()) if store else (),
+    )
+
+
+def diagnose(
+    folder: Path,
+    load_config: Callable[[], Config],
+    open_store: Callable[[], Store | None],
+    load_model: Callable[[], Embedder],
+) -> list[Check]:
+    """Every part of the installation tried for real, each with what to do where it fails."""
+    return [
+        _try("settings", lambda: f"{len(load_config().tracked_paths)} path(s) tracked"),
+        _try("SQLite", _sqlite),
+        _try("index", lambda: _index(open_store())),
+        _try("index folder", lambda: _writable(folder)),
+        _try("embedding cache", lambda: _writable(paths.cache_folder())),
+        _try("embedding model", lambda: _model(load_model())),
+        _try("grammars", _grammars),
+    ]
+
+
+def _by_reason(reasons: Iterator[str]) -> Mapping[str, int]:
+    return dict(Counter(reasons).most_common())
+
+
+def _try(name: str, check: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, check())
+    except RagError as error:
+        detail, _, advice = str(error).partition("; ")
+        return Check(name, False, detail, advice)
+
+
+def _sqlite() -> str:
+    from rag_agent.store.connection import engine  # which loads the library it reports on
+
+    return engine()
+
+
+def _index(store: Store | None) -> str:
+    if store is None:
+        return "nothing indexed yet"
+    problems = store.check()
+    if problems:
+        raise RagError(f"{problems[0]}; run `rag-agent rebuild --force`")
+    return f"sound, {store.counts().documents:,} files"
+
+
+def _writable(folder: Path) -> str:
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    if not os.access(existing, os.W_OK):
+        raise RagError(f"{folder} cannot be written; change its permissions or set PI_RAG_DIR")
+    return str(folder)
+
+
+def _model(embedder: Embedder) -> str:
+    vector = embedder.embed_query("where is the configuration parsed?")
+    return f"{embedder.fingerprint.split(' ')[0]}, {len(vector)} dimensions"
+
+
+def _grammars() -> str:
+    from rag_agent.chunk import grammar_count
+
+    return f"{grammar_count()} languages"

@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rag_agent
+from rag_agent.errors import ConfigError, StoreCorrupt, WalkError
+from rag_agent.index import Index
+from rag_agent.progress import Progress
+from rag_agent.sync.lock import WriteLock
+
+PARSER = '''\
+def parse_query(text):
+    """Turn a query string such as a=1&b=2 into a dictionary."""
+    pairs = (part.partition("=") for part in text.split("&"))
+    return {name: value for name, _, value in pairs}
+'''
+MAILER = '''\
+def send_mail(recipient, subject):
+    """Deliver a message over SMTP."""
+    connection = open_connection()
+    connection.deliver(recipient, subject)
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # A cache of its own: what other tests have embedded must not count here.
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "cache"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "parser.py").write_text(PARSER, encoding="utf-8")
+    (folder / "mailer.py").write_text(MAILER, encoding="utf-8")
+    return folder
+
+
+def first(index: Index, query: str) -> tuple[str, int, int]:
+    hit = index.search(query).hits[0]
+    return hit.path, hit.chunk.start, hit.chunk.end
+
+
+def test_a_project_gets_its_own_store_at_the_first_sync_and_not_before(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        results = index.search("anything")
+        assert results.hits == ()
+        assert "rag-agent index" in results.notes[0]
+        assert not (project / ".pi").exists()
+        report = index.sync()
+        assert (report.added, report.pending) == (2, 0)
+        assert (project / ".pi/rag/rag.db").is_file()
+        assert (project / ".pi/rag/.gitignore").read_text(encoding="utf-8").strip() == "*"
+        assert index.scope == "project"
+
+
+def test_a_question_finds_the_file_that_answers_it(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        results = index.search("read a URL's parameters into a dict")
+        assert results.mode == "hybrid"
+        assert results.hits[0].path == "parser.py"
+        assert results.hits[0].chunk.start == 1
+
+
+def test_a_folder_below_the_project_uses_the_projects_store(project: Path) -> None:
+    (project / "deep/er").mkdir(parents=True)
+    with rag_agent.open(project) as index:
+        index.sync()
+    with rag_agent.open(project / "deep/er") as index:
+        assert first(index, "parse_query")[0] == "parser.py"
+
+
+def test_a_hit_has_the_lines_the_file_has_now(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        assert first(index, "deliver a message") == ("mailer.py", 1, 4)
+        moved = "# one\n# two\n# three\n\n\n" + MAILER
+        (project / "mailer.py").write_text(moved, encoding="utf-8")
+        (hit, *_) = index.search("deliver a message").hits
+        lines = moved.split("\n")[hit.chunk.start - 1 : hit.chunk.end]
+        assert hit.chunk.text == "\n".join(lines)
+        assert not hit.stale
+
+
+def test_a_removed_file_is_no_hit(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        (project / "mailer.py").unlink()
+        assert "mailer.py" not in [hit.path for hit in index.search("deliver a message")]
+        assert index.find("mailer.py") == []
+
+
+def test_while_another_process_writes_a_moved_hit_is_relocated_and_a_lost_one_left_out(
+    project: Path,
+) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        (project / "mailer.py").write_text("\n\n\n" + MAILER, encoding="utf-8")
+        (project / "parser.py").write_text("nothing = 'like before'\n", encoding="utf-8")
+        with WriteLock(index.folder):
+            results = index.search("deliver a message parse_query")
+        assert [(h.path, h.chunk.start, h.stale) for h in results] == [("mailer.py", 4, True)]
+        assert any("left out" in note for note in results.notes)
+
+
+def test_a_copy_of_the_tree_elsewhere_embeds_nothing(project: Path, tmp_path: Path) -> None:
+    with rag_agent.open(project) as index:
+        first_time = index.sync()
+    copy = tmp_path / "elsewhere/project"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".pi"))
+    with rag_agent.open(copy) as index:
+        second_time = index.sync()
+        assert first(index, "deliver a message")[0] == "mailer.py"
+    assert second_time.embedded == 0
+    assert second_time.reused == first_time.embedded + first_time.reused > 0
+
+
+def test_a_moved_project_takes_its_store_along(project: Path, tmp_path: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+    moved = project.rename(tmp_path / "renamed")
+    with rag_agent.open(moved) as index:
+        assert first(index, "deliver a message")[0] == "mailer.py"
+        report = index.sync()
+        assert (report.added, report.unchanged, report.removed) == (0, 2, 0)
+        assert [r.removed for r in [index.sync()]] == [0]
+
+
+def test_after_another_branch_is_checked_out_results_are_those_of_a_fresh_index(
+    project: Path, tmp_path: Path
+) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+        subprocess.run(["git", *identity, *arguments], cwd=project, check=True, capture_output=True)
+
+    for number in range(6):
+        path = project / f"stable_{number}.py"
+        path.write_text(f"def stable_{number}():\n    return {number}\n", encoding="utf-8")
+    git("init", "-q", "-b", "main")
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    git("checkout", "-qb", "other")
+    (project / "parser.py").write_text(PARSER.replace("dictionary", "mapping"), encoding="utf-8")
+    (project / "queue.py").write_text("def enqueue(job):\n    jobs.append(job)\n", encoding="utf-8")
+    (project / "mailer.py").unlink()
+    git("add", "-A")
+    git("commit", "-qm", "two")
+    git("checkout", "-q", "main")
+    with rag_agent.open(project) as index:
+        index.sync()
+        git("checkout", "-q", "other")
+        report = index.sync()
+        assert (report.embedded, report.reused) == (2, 0)  # parser.py and queue.py
+        switched = [
+            (h.path, h.chunk.text, round(h.score, 6)) for h in index.search("enqueue a job")
+        ]
+        paths = {d.path for d in index.find("*")}
+        git("checkout", "-q", "main")
+        assert index.sync().embedded == 0
+    git("checkout", "-q", "other")
+    fresh = tmp_path / "fresh"
+    shutil.copytree(project, fresh, ignore=shutil.ignore_patterns(".pi", ".git"))
+    with rag_agent.open(fresh) as index:
+        index.sync()
+        assert paths == {d.path for d in index.find("*")}
+        assert switched == [
+            (h.path, h.chunk.text, round(h.score, 6)) for h in index.search("enqueue a job")
+        ]
+
+
+def test_a_larger_folder_takes_the_place_of_what_it_contains(project: Path) -> None:
+    (project / "src").mkdir()
+    (project / "src/deep.py").write_text("deep = 1\n", encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync(project / "src")
+        assert [d.path for d in index.find("*")] == ["deep.py"]
+        index.sync(project)
+        assert [d.path for d in index.find("*")] == ["mailer.py", "parser.py", "src/deep.py"]
+        (project / "src/deep.py").write_text("deep = 2\n", encoding="utf-8")
+        report = index.sync(project / "src")
+        assert (report.changed, report.removed) == (1, 0)
+        assert len(index.config.tracked_paths) == 1
+
+
+def test_two_tracked_folders_are_told_apart_by_absolute_paths(
+    project: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "parser.py").write_text("# the other parser\n", encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync()
+        index.sync(notes)
+        assert {d.root.path for d in index.find("parser.py")} == {str(project), str(notes)}
+        assert {h.path for h in index.search("parser")} >= {
+            (notes / "parser.py").as_posix(),
+            (project / "parser.py").as_posix(),
+        }
+
+
+def test_a_single_file_can_be_tracked(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        assert index.sync(project / "mailer.py").added == 1
+        assert first(index, "deliver a message")[0] == "mailer.py"
+        assert index.sync().unchanged == 1
+        (project / "mailer.py").write_text("# moved\n\n" + MAILER, encoding="utf-8")
+        assert first(index, "deliver a message")[2] == 6
+
+
+def test_paths_that_are_not_there_or_too_large_to_mean_are_refused(tmp_path: Path) -> None:
+    with rag_agent.open(tmp_path) as index:
+        with pytest.raises(WalkError, match="nowhere"):
+            index.sync(tmp_path / "nowhere")
+        with pytest.raises(WalkError, match="--force"):
+            index.sync(Path.home())
+        assert index.config.tracked_paths == ()
+
+
+def test_an_unmounted_folder_keeps_its_index_while_the_others_are_synced(
+    project: Path, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (disk / "song.md").write_text("# A song\n", encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync()
+        index.sync(disk)
+        disk.rename(tmp_path / "away")
+        report = index.sync()
+        assert any("disk" in warning and "kept" in warning for warning in report.warnings)
+        assert len(index.find("song.md")) == 1
+
+
+def test_without_a_model_words_are_searched_and_the_reason_is_told(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.configure(embedding_model="no/such-model")
+        report = index.sync()
+        assert (report.added, report.embedded) == (2, 0)
+        results = index.search("deliver a message")
+        assert (results.mode, results.hits[0].path) == ("lexical", "mailer.py")
+        assert any("no/such-model" in note for note in results.notes)
+        assert "no/such-model" in index.status().model_problem
+        assert [c.name for c in index.doctor() if not c.ok] == ["embedding model"]
+
+
+def test_words_are_searchable_before_vectors_and_the_reader_is_told(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        report = index.sync(vectors=False)
+        assert report.pending == 2
+        results = index.search("deliver a message")
+        assert results.hits[0].path == "mailer.py"
+        assert any("nothing is embedded" in note for note in results.notes)
+        assert index.embed().computed + index.embed().reused <= 2
+        assert index.status().pending == 0
+
+
+def test_a_second_sync_embeds_nothing(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        report = index.sync()
+    assert (report.embedded, report.reused, report.added, report.changed) == (0, 0, 0, 0)
+
+
+def test_rebuilding_keeps_the_vectors_of_unchanged_text_unless_forced(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        kept = index.rebuild()
+        assert (kept.embedded, kept.reused, kept.unchanged) == (0, 0, 2)
+        forced = index.rebuild(force=True)
+        assert (forced.embedded, forced.added) == (2, 2)
+
+
+def test_clearing_keeps_settings_and_tracked_paths(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.configure(rag_top_k=7)
+        index.sync()
+        index.clear()
+        status = index.status()
+        assert (status.documents, status.tracked_paths) == (0, (str(project),))
+        assert index.config.rag_top_k == 7
+        assert index.sync().added == 2
+
+
+def test_a_corrupt_index_is_reported_and_moved_aside_only_when_asked(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+    database = project / ".pi/rag/rag.db"
+    data = bytearray(database.read_bytes())
+    data[100:60_000] = os.urandom(59_900)
+    database.write_bytes(data)
+    with rag_agent.open(project) as index:
+        with pytest.raises(StoreCorrupt, match="rebuild --force"):
+            index.search("deliver a message")
+        assert database.read_bytes() == data
+        report = index.rebuild(force=True)
+        assert first(index, "deliver a message")[0] == "mailer.py"
+    (aside,) = database.parent.glob("rag.db.corrupt-*")
+    assert aside.read_bytes() == data
+    assert any(aside.name in warning for warning in report.warnings)
+
+
+def test_a_broken_config_stops_the_sync_and_stays_as_it_is(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        config = index.folder / "config.json"
+        config.write_text('{"ragAlpha": "high"}', encoding="utf-8")
+        with pytest.raises(ConfigError, match="ragAlpha"):
+            index.sync()
+        assert config.read_text(encoding="utf-8") == '{"ragAlpha": "high"}'
+
+
+def test_progress_is_told_by_stage(project: Path) -> None:
+    stages: list[Progress] = []
+    with rag_agent.open(project) as index:
+        index.sync(report=stages.append)
+    assert list(dict.fromkeys(p.stage for p in stages)) == ["scan", "extract", "embed"]
+    assert all(p.done <= p.total for p in stages if p.total is not None)
+
+
+def test_status_tells_what_the_data_say(project: Path) -> None:
+    (project / "photo.py").write_bytes(bytes(range(256)))
+    with rag_agent.open(project) as index:
+        index.sync()
+        status = index.status()
+        assert (status.documents, status.chunks, status.vectors) == (2, 2, 2)
+        assert status.languages == {"python": 2}
+        assert status.skipped_by_reason["binary"] == 1
+        assert "photo.py" in [s.path for s in status.skipped]
+        assert status.last_sync.endswith("+00:00")
+        assert status.running == ()
+        with WriteLock(index.folder):
+            assert [a.pid for a in index.status().running] == [os.getpid()]
+
+
+def test_what_would_be_injected_is_packed_within_the_budget(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        context = index.context("how does send_mail deliver a message over SMTP?", budget=400)
+        assert "mailer.py:1-4" in context.text
+        assert 0 < context.tokens <= 400
+        silent = index.context("thanks, that works")
+        assert (silent.text, silent.tokens, silent.hits) == ("", 0, ())
+        assert silent.reasons
