@@ -139,9 +139,12 @@ def scan(
 ) -> list[tuple[int, float]]:
     """As ``nearest``, by the table itself; ``condition`` is on ``vectors AS v``."""
     database.load_vectors()
+    # Without a condition an index only adds a look-up for each row.
+    plan = "" if condition else "NOT INDEXED"
     rows = database.rows(
-        "SELECT v.chunk_id, vec_distance_cosine(v.embedding, ?) AS distance FROM vectors AS v "
-        f"WHERE v.model_id = ? {condition} ORDER BY distance NULLS LAST, v.chunk_id LIMIT ?",
+        "SELECT v.chunk_id, vec_distance_cosine(v.embedding, ?) AS distance "
+        f"FROM vectors AS v {plan} WHERE v.model_id = ? {condition} "
+        "ORDER BY distance NULLS LAST, v.chunk_id LIMIT ?",
         (_blob(vector), model_id, *bindings, k),
     )
     return _cosines(rows)

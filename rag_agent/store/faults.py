@@ -67,8 +67,8 @@ def _verified(path: Path, error: apsw.Error) -> StoreError:
     problem = _damage(path)
     if problem is None:
         return StoreError(
-            f"{path}: SQLite reported damage ({error}), but the file passes its integrity check; "
-            "run the command again"
+            f"{path}: SQLite reported damage ({error}), but the file passes its integrity check "
+            "or cannot be checked now; run the command again"
         )
     return StoreCorrupt(
         f"{path}: the index is damaged ({problem}). Nothing was deleted. "

@@ -130,7 +130,10 @@ def test_newer_pages_in_the_wal_are_never_ignored(
         Store.open(copy / "rag.db", readonly=True)
 
 
-@pytest.mark.parametrize("content", [b"hello", b"no database at all " * 500, b"\0" * 9000])
+@pytest.mark.parametrize(
+    "content",
+    [b"hello", b"no database at all " * 500, b"\0" * 9000, b"SQLite format 3\0" + b"\x7f" * 9000],
+)
 def test_a_file_that_is_no_database_is_called_damaged_and_kept(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     for readonly in (True, False):

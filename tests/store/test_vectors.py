@@ -188,6 +188,25 @@ def test_a_damaged_matrix_is_not_used_and_is_made_again(
     assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
 
 
+def test_a_matrix_that_cannot_be_written_costs_only_time(
+    store: Store,
+    root: Root,
+    put: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    model, rows = _fill(store, root, put, 50)
+    obstacle = matrix.path_for(store._database, model)
+    (obstacle / "full").mkdir(parents=True)
+    store.refresh_statistics()
+    assert "searches take longer" in caplog.text
+    assert [chunk for chunk, _ in store.nearest(model, rows[1], 5)] == _exact(rows, rows[1], 5)
+    store.clear()
+    assert obstacle.is_dir()
+    assert [file for file in obstacle.parent.iterdir() if file.suffix == ".new"] == []
+
+
 def test_a_matrix_that_is_no_longer_due_is_removed(
     store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
