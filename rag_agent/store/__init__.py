@@ -7,4 +7,12 @@ from rag_agent.store.filters import Filter
 from rag_agent.store.records import Counts, PassageMatch, Pending, StoredChunk
 from rag_agent.store.store import Store
 
-__all__ = ["Counts", "Filter", "PassageMatch", "Pending", "Store", "StoredChunk", "set_aside_if_corrupt"]
+__all__ = [
+    "Counts",
+    "Filter",
+    "PassageMatch",
+    "Pending",
+    "Store",
+    "StoredChunk",
+    "set_aside_if_corrupt",
+]
