@@ -35,13 +35,13 @@ _REASON_OF_NAME: Mapping[str, str] = {
 _BY_NAME = Patterns(_REASON_OF_NAME)
 
 # A mark counts only where generators write it: in a comment among the first lines. What merely
-# came from a tool once and is kept up by hand does not say "do not edit".
+# came from a tool once and is kept up by hand does not say "do not edit"; "begin" opens a section.
 _HEAD = 3_000  # bytes
 _HEAD_LINES = 25
 _MARK = re.compile(
-    r"""^\s*(?://+!?|/\*+|\*|\#+|--+|;+|%+|<!--|\(\*|"{3}|'{3}|REM\b|dnl\b)?\s*
+    r"""^(?!\W*begin\b)\s*(?://+!?|/\*+|\*|\#+|--+|;+|%+|<!--|\(\*|"{3}|'{3}|REM\b|dnl\b)?\s*
     (?:
-        (?!\s*begin\b).{0,60}?\bgenerated\b.{0,200}\bdo\ not\ (?:edit|modify)\b
+        .{0,60}?\bgenerated\b.{0,200}\bdo\ not\ (?:edit|modify)\b
       | .{0,60}?\bdo\ not\ (?:edit|modify)\b.{0,100}\bgenerated\b
       | @generated\b
       | <auto-?generated\ ?/?>\s*$

@@ -97,8 +97,9 @@ def walk(root: Path, rules: WalkRules, skip: Skip, under: str = "") -> Iterator[
         WalkError: the root is missing or cannot be read, so nothing is known about its files.
     """
     real = _real(root)
-    if under.strip("/") or not real.is_dir():
-        reached = _reach(real, under.strip("/") or real.name, rules)
+    under = "/".join(part for part in under.split("/") if part not in ("", "."))
+    if under or not real.is_dir():
+        reached = _reach(real, under or real.name, rules)
         if isinstance(reached, Candidate):
             yield reached
         elif isinstance(reached, Skipped):
@@ -106,7 +107,7 @@ def walk(root: Path, rules: WalkRules, skip: Skip, under: str = "") -> Iterator[
                 skip(reached)
         else:
             admission, folder = reached
-            yield from _below(admission, folder, under.strip("/"), skip)
+            yield from _below(admission, folder, under, skip)
         return
     admission = Admission(real, rules)
     try:

@@ -121,9 +121,7 @@ _IGNORE_FILES = st.dictionaries(
 
 
 @needs_git
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(paths=st.sets(_PATHS, min_size=3, max_size=20), ignores=_IGNORE_FILES)
 def test_any_tree_with_any_patterns_is_walked_as_git_lists_it(
     tmp_path_factory: pytest.TempPathFactory, paths: set[str], ignores: dict[str, list[str]]
@@ -275,7 +273,7 @@ _PROJECT = dict.fromkeys(
          "a.py b.py build/a.py build/api/c.py build/api/d.md build/b.py docs/g.md docs/h.md"),
         ("and less of it by a later line", {".ragignore": "!build/\n/build/*.py\n"},
          "a.py b.py build/api/c.py build/api/d.md docs/g.md docs/h.md"),
-        ("git's patterns do not hold inside", {".ragignore": "!build/\n", "build/.gitignore": "a.py"},
+        ("git's patterns do not hold inside", {".ragignore": "!build\n", "build/.gitignore": "*"},
          "a.py b.py build/.gitignore build/a.py build/api/c.py build/api/d.md build/b.py docs/g.md"
          " docs/h.md"),
         ("one package, not its packages", {".ragignore": "!node_modules/x\n"},

@@ -1,0 +1,170 @@
+"""Secrets: which files are never read, and what is cut out of the rest."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_agent.sync.secrets import REMOVED, is_private_key, mask, secret_file, secret_folder
+
+# Secrets are put together here, so that scanners of this repository find none in it.
+_DIGITS = "0123456789abcdef"
+_MIXED = "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2gH4jK6m"
+_BASE64 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ"
+
+
+@pytest.mark.parametrize(
+    "path",
+    """.env .ENV a/.env.local .env.production prod.env .envrc server.pem a/tls.KEY cert.p12 c.pfx
+    release.keystore id_rsa keys/id_ed25519 deploy_rsa putty.ppk vault.kdbx .npmrc .yarnrc.yml
+    .netrc _netrc .pypirc .pgpass .htpasswd .git-credentials .dockercfg a/.docker/config.json
+    .aws/credentials .cargo/credentials.toml terraform.tfstate prod.tfvars kubeconfig .kube/config
+    my-service-account.json x-firebase-adminsdk-1a.json client_secret_12.json credentials.json
+    config/master.key secrets.yml config/secrets.YAML .streamlit/secrets.toml wallet.dat
+    UTC--2020-01-01 .bash_history .python_history .Renviron .vault-token local.settings.json
+    cacert.crt backup.gpg""".split(),
+)
+def test_files_that_hold_secrets_are_known_by_name(path: str) -> None:
+    assert secret_file(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    """.env.example a/.env.sample .env.template env.py environment.md id_rsa.pub id_ed25519.pub
+    id_rsa_parser.py secrets.py test_secrets.py credentials.py password.md keys.md keyboard.ts
+    config.json .docker/Dockerfile docker/config.json .aws/task-definition.json history.md
+    prod.tfvars.example main.tf token.go tokens.json locales/en/auth.json monkey.py donkey.rb
+    service_account.py .ssh.md pem.py""".split(),
+)
+def test_names_that_only_sound_like_secrets_are_read(path: str) -> None:
+    assert secret_file(path) is None
+
+
+def test_folders_of_keys_are_not_entered() -> None:
+    assert secret_folder("home/me/.ssh")
+    assert secret_folder(".gnupg")
+    assert secret_folder("home/me/.config/gcloud")
+    assert secret_folder("gcloud") is None
+    assert secret_folder("ssh") is None
+
+
+def _key(kind: str, newline: str) -> str:
+    body = newline.join([_BASE64, _BASE64[::-1], "AB=="])
+    return (
+        f"-----BEGIN {kind}PRIVATE KEY-----{newline}{body}{newline}-----END {kind}PRIVATE KEY-----"
+    )
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "AKIA" + "QWERTYUIOP234567",
+        "ghp_" + _MIXED[:36],
+        "github_pat_" + _MIXED + _MIXED,
+        "glpat-" + _MIXED[:20],
+        "xoxb-" + "1234567890-1234567890-" + _MIXED[:24],
+        "sk_live_" + _MIXED[:24],
+        "AIza" + _MIXED[:35],
+        "sk-proj-" + _MIXED,
+        "npm_" + _MIXED[:36],
+        "hf_" + _MIXED[:34],
+        "dop_v1_" + _DIGITS * 4,
+        "eyJ" + _MIXED[:20] + ".eyJ" + _MIXED[:30] + "." + _MIXED,
+        _key("", "\n"),
+        _key("RSA ", "\n"),
+        _key("OPENSSH ", "\\n"),
+        _key("EC ", "\r\n"),
+    ],
+)
+def test_well_known_tokens_are_removed_wherever_they_stand(secret: str) -> None:
+    text = f"first\nvalue: {secret} # why\nlast\n"
+    masked, removed = mask(text)
+    assert removed == 1
+    assert masked.replace("\n", "") == f"firstvalue: {REMOVED} # whylast"
+    assert masked.count("\n") == text.count("\n")
+    assert masked.split("\n")[0] == "first"
+    assert masked.split("\n")[-2] == "last"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f'password = "{_MIXED[:20]}"', f'password = "{REMOVED}"'),
+        (f"DB_PASSWORD: '{_MIXED[:20]}'", f"DB_PASSWORD: '{REMOVED}'"),
+        (f'{{"apiKey": "{_MIXED[:24]}"}}', f'{{"apiKey": "{REMOVED}"}}'),
+        (f"export API_TOKEN={_MIXED[:32]}", f"export API_TOKEN={REMOVED}"),
+        (f"secret_key_base: {_DIGITS * 4}", f"secret_key_base: {REMOVED}"),
+        (f"const authToken = `{_MIXED[:30]}`;", f"const authToken = `{REMOVED}`;"),
+        (f"Authorization: Bearer {_MIXED}", f"Authorization: Bearer {REMOVED}"),
+        (f"postgres://app:{_MIXED[:18]}@db:5432/x", f"postgres://app:{REMOVED}@db:5432/x"),
+        (f"aws_secret_access_key = {_MIXED}", f"aws_secret_access_key = {REMOVED}"),
+    ],
+)
+def test_values_that_look_made_by_a_machine_are_removed(before: str, after: str) -> None:
+    assert mask(before) == (after, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = "correct horse battery staple"',
+        'password = "hunter2"',
+        'token = "my-access-token-2024-01-31"',
+        'secret = "${SECRET_FROM_ENVIRONMENT_1234}"',
+        'token_url = "https://example.com/oauth2/v1/token"',
+        'api_key = os.environ["SERVICE_API_KEY_2048"]',
+        "token = self.tokenizer.decode2Utf8Token3Value4()",
+        "SECRET_NAME = projects/123456/secrets/name",
+        'request_token = "20999d87-e304-4725-ad84-832dcbfd7fc5"',
+        'password_hash_algorithm = "pbkdf2_sha256_with_salt"',
+        'tokens = "0123456789 0123456789"',
+        "sha256 = 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "see sk-learn-some-long-hyphenated-name-of-a-page",
+        'text.startswith("-----BEGIN PRIVATE KEY-----")\nand "-----END PRIVATE KEY-----" in text',
+        "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_ordinary_text_about_secrets_stays_as_it_is(text: str) -> None:
+    assert mask(text) == (text, 0)
+
+
+def test_the_standard_library_keeps_its_text() -> None:
+    library = Path(sysconfig.get_path("stdlib"))
+    changed = {
+        path.relative_to(library).as_posix()
+        for folder in ("asyncio", "email", "http", "json", "logging", "urllib", "xml")
+        for path in (library / folder).rglob("*.py")
+        if mask(path.read_text(encoding="utf-8"))[1]
+    }
+    assert changed == set()
+    assert mask((library / "secrets.py").read_text(encoding="utf-8"))[1] == 0
+
+
+@given(st.lists(st.sampled_from([*"ab1\n \"'=:", "token", "ghp_" + _MIXED[:36], _key("", "\n")])))
+def test_lines_are_neither_lost_nor_added(parts: list[str]) -> None:
+    text = "".join(parts)
+    masked, removed = mask(text)
+    assert masked.count("\n") == text.count("\n")
+    assert (removed == 0) == (masked == text)
+    assert mask(masked)[0].count("\n") == text.count("\n")
+
+
+def test_what_is_removed_once_is_not_removed_again() -> None:
+    masked, _ = mask(f'token = "ghp_{_MIXED[:36]}"')
+    assert masked == f'token = "{REMOVED}"'
+    assert mask(masked) == (masked, 0)
+
+
+def test_a_long_text_that_never_ends_a_key_is_read_in_good_time() -> None:
+    text = "-----BEGIN PRIVATE KEY-----\nA: b\n" * 2_000
+    assert mask(text) == (text, 0)
+
+
+def test_a_file_that_is_a_key_is_known_by_its_first_line() -> None:
+    assert is_private_key(f"\ufeff\n{_key('RSA ', chr(10))}".encode())
+    assert is_private_key(b"PuTTY-User-Key-File-3: ssh-rsa\n")
+    assert not is_private_key(b"how to read -----BEGIN PRIVATE KEY-----")
