@@ -64,8 +64,14 @@ def _answer(words: list[str]) -> int:
 
 
 def _run(call: Call) -> int:
+    from rag_agent.cli.logs import logged
+
+    with logged(verbose=call.arguments.verbose):
+        return _outcome(call)
+
+
+def _outcome(call: Call) -> int:
     options = call.arguments
-    _start_logging(verbose=options.verbose)
     try:
         result = _result(call)
     except RagError as error:
@@ -74,7 +80,7 @@ def _run(call: Call) -> int:
         again = f"; what is done is kept, `rag-agent {call.verb.name}` goes on from there"
         _say(f"interrupted{again if call.verb.resumes else ''}", sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
+    except (Usage, BrokenPipeError):
         raise
     except Exception as error:  # noqa: BLE001 - the last line of defence; the log has the rest
         _log.exception("%s failed", call.verb.name)
@@ -155,9 +161,3 @@ def _complete(words: list[str]) -> int:
     if found.files:
         lines.append(FILES)
     return _say("\n".join(lines), sys.stdout, color=False) if lines else DONE
-
-
-def _start_logging(*, verbose: bool) -> None:
-    from rag_agent.cli.logs import start
-
-    start(verbose=verbose)

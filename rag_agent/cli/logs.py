@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 
 from rag_agent import paths
@@ -12,20 +14,36 @@ _FILE_BYTES = 10_000_000
 _FILE_FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
 
-def start(*, verbose: bool) -> None:
-    """Add both handlers; ``verbose`` shows everything on stderr, tracebacks too."""
+@contextmanager
+def logged(*, verbose: bool) -> Iterator[None]:
+    """Both handlers for as long as a command runs; ``verbose`` shows everything on stderr."""
     root = logging.getLogger()
     root.setLevel(logging.INFO)
-    if verbose:
-        logging.getLogger("rag_agent").setLevel(logging.DEBUG)
-    screen = logging.StreamHandler(sys.stderr)
-    screen.setLevel(logging.DEBUG if verbose else logging.WARNING)
-    screen.setFormatter(_Brief(verbose=verbose))
-    root.addHandler(screen)
+    logging.getLogger("rag_agent").setLevel(logging.DEBUG if verbose else logging.INFO)
+    handlers = [_screen(verbose=verbose), *_file()]
+    for handler in handlers:
+        root.addHandler(handler)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            root.removeHandler(handler)
+            handler.close()
+
+
+def _screen(*, verbose: bool) -> logging.Handler:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    handler.setFormatter(_Brief(verbose=verbose))
+    return handler
+
+
+def _file() -> Iterator[logging.Handler]:
+    """The rotating file; nothing where the log folder cannot be made, which hinders nobody."""
     try:
         folder = paths.log_folder()
         folder.mkdir(parents=True, exist_ok=True)
-        file = RotatingFileHandler(
+        handler = RotatingFileHandler(
             folder / "rag-agent.log",
             maxBytes=_FILE_BYTES,
             backupCount=1,
@@ -36,8 +54,8 @@ def start(*, verbose: bool) -> None:
     except OSError as error:
         logging.getLogger(__name__).info("no log file: %s", error)
         return
-    file.setFormatter(logging.Formatter(_FILE_FORMAT))
-    root.addHandler(file)
+    handler.setFormatter(logging.Formatter(_FILE_FORMAT))
+    yield handler
 
 
 class _Brief(logging.Formatter):

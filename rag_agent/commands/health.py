@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from rag_agent.types import Activity, Check, Status
 
 
-@verb(
-    "status", "counts, coverage, model, settings, tracked paths, what is running, what is skipped"
-)
+@verb("status", "what is indexed, what is running, what is left out, settings")
 def status(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """How the index in scope stands."""
     with open_index() as opened:

@@ -79,8 +79,10 @@ def preview(text: str, words: Mapping[str, int], lines: int = 3) -> list[str]:
 
     present = [line for line in printable(text).split("\n") if line.strip()]
     found = [words.keys() & tokens.words(line) for line in present]
-    best = max(
-        range(max(1, len(present) - lines + 1)),
-        key=lambda first: (len(set().union(*found[first : first + lines])), -first),
-    )
+
+    def telling(first: int) -> tuple[int, bool, int]:
+        window = set().union(*found[first : first + lines])
+        return len(window), any(found[first : first + 1]), -first
+
+    best = max(range(max(1, len(present) - lines + 1)), key=telling)
     return [line[:_LINE_WIDTH].rstrip() for line in present[best : best + lines]]

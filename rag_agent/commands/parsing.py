@@ -88,8 +88,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _add(parser: argparse.ArgumentParser, argument: Argument) -> None:
+    help = argument.help.replace("%", "%%")  # argparse fills in %(default)s and the like
     if argument.option and not argument.metavar:
-        parser.add_argument(*option_strings(argument), action="store_true", help=argument.help)
+        parser.add_argument(*option_strings(argument), action="store_true", help=help)
     elif argument.option:
         parser.add_argument(
             *option_strings(argument),
@@ -98,7 +99,7 @@ def _add(parser: argparse.ArgumentParser, argument: Argument) -> None:
             default=argument.default,
             choices=argument.choices or None,
             required=argument.required,
-            help=argument.help,
+            help=help,
         )
     else:
         parser.add_argument(
@@ -108,7 +109,7 @@ def _add(parser: argparse.ArgumentParser, argument: Argument) -> None:
             type=_value if argument.dashes else argument.type,
             default=argument.default,
             choices=argument.choices or None,
-            help=argument.help,
+            help=help,
         )
 
 

@@ -17,7 +17,7 @@ _TAKES_EFFECT = "run `rag-agent refresh` to apply it to the index"
 
 @verb(
     "exclude",
-    "gitignore-style patterns of files to leave out: list, add, or remove with a leading dash",
+    "files to leave out, as gitignore-style patterns",
     Argument("pattern", "PATTERN adds it, -PATTERN removes it, none lists them", many="*",
              values="excluded", dashes=True),
 )  # fmt: skip
@@ -58,11 +58,14 @@ def ext(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     with open_index() as opened:
         before = opened.config
         extra, excluded = set(before.extra_extensions), set(before.exclude_extensions)
-        if arguments.action == "add":
-            extra, excluded = extra | set(wanted), excluded - set(wanted)
-        elif arguments.action == "remove":
-            extra, excluded = extra - set(wanted), excluded | set(wanted)
-        elif arguments.action == "reset":
+        for name in wanted:
+            excluded.discard(name)
+            extra.discard(name)
+            if arguments.action == "add" and name not in _known():
+                extra.add(name)
+            elif arguments.action == "remove" and name in _known():
+                excluded.add(name)
+        if arguments.action == "reset":
             extra, excluded = set(), set()
         changes = {
             "extra_extensions": tuple(sorted(extra)),
@@ -96,17 +99,21 @@ def off(open_index: Opener, arguments: Namespace, report: Report) -> Result:
 
 def extensions(config: Config) -> list[str]:
     """The extensions that are indexed under this configuration, sorted."""
+    return sorted((_known() | set(config.extra_extensions)) - set(config.exclude_extensions))
+
+
+def _known() -> set[str]:
+    """The extensions that are indexed without any setting."""
     from rag_agent.extract.languages import LANGUAGES
 
-    known = {name for name in LANGUAGES if name.startswith(".")}
-    return sorted((known | set(config.extra_extensions)) - set(config.exclude_extensions))
+    return {name for name in LANGUAGES if name.startswith(".")}
 
 
 def _injection(open_index: Opener, *, enabled: bool) -> Result:
     with open_index() as opened:
         opened.configure(rag_enabled=enabled)
     return Result(
-        {"enabled": enabled}, f"RAG auto-injection {'enabled' if enabled else 'disabled'}"
+        {"rag_enabled": enabled}, f"RAG auto-injection {'enabled' if enabled else 'disabled'}"
     )
 
 

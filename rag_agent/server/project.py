@@ -82,10 +82,10 @@ class Project:
         """
 
         def ask(index: Index) -> str:
-            from rag_agent.server.answer import answer
+            from rag_agent.context import render_results
 
             found = index.search(arguments.query, arguments.limit, arguments.where)
-            return answer(found, arguments.max_tokens)
+            return render_results(found, arguments.max_tokens)
 
         return await self._reader.ask(base, ask)
 

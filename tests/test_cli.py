@@ -1,0 +1,324 @@
+"""The command line: what it prints where, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rag_agent
+from rag_agent import __version__
+from rag_agent.cli import main
+from rag_agent.cli.display import progress_display
+from rag_agent.commands import VERBS, Result
+from rag_agent.progress import Progress
+from rag_agent.sync.lock import WriteLock
+
+PROGRAM = [sys.executable, "-m", "rag_agent"]
+SECONDS = 120  # a bound for a process that hangs, not a measurement
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "parser.py").write_text(
+        'def parse_query(text):\n    """Turn a query string into a dictionary."""\n',
+        encoding="utf-8",
+    )
+    (folder / "größe.py").write_text("größe = 'ß → ü'\n", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def program(
+    *words: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*PROGRAM, *words],
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def test_json_is_the_only_thing_on_stdout(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for words in (["index"], ["search", "query"], ["status"], ["find", "*"], ["ext"], ["doctor"]):
+        main([*words, "--json"])
+        out, _ = capfd.readouterr()
+        assert out.count("\n") == 1, words
+        json.loads(out)
+
+
+def test_progress_goes_to_stderr(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["index"]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith("✅ Indexed 2 files")
+    assert "Found 2 files to index\n" in err
+
+
+def test_an_error_is_one_line_on_stderr_and_ends_with_1(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["index", "missing"]) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"error: .*missing.*\n", err)
+
+
+def test_an_error_with_json_is_a_document_too(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--json", "index", "missing"]) == 1
+    out, err = capfd.readouterr()
+    assert json.loads(out)["error"]["kind"] == "WalkError"
+    assert err.startswith("error: ")
+
+
+def test_a_search_where_nothing_is_indexed_ends_with_1(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["search", "query"]) == 1
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "rag-agent index" in err
+
+
+def test_a_writer_elsewhere_is_named(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    main(["index"])
+    capfd.readouterr()
+    with WriteLock(project / ".pi" / "rag"):
+        assert main(["refresh"]) == 1
+        assert f"process {os.getpid()}" in capfd.readouterr().err
+        assert main(["search", "query"]) == 0
+
+
+def test_a_bug_is_one_line_that_names_the_log(
+    project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Result:
+        raise LookupError("no such thing")
+
+    monkeypatch.setitem(VERBS, "status", replace(VERBS["status"], run=broken))
+    assert main(["status"]) == 1
+    _, err = capfd.readouterr()
+    assert "error: internal error: LookupError: no such thing" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("words", [["serch"], ["search"], [], ["ext", "ad"], ["--nonsense"]])
+def test_a_usage_error_ends_with_2_and_a_hint(
+    words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "rag-agent" in err
+
+
+@pytest.mark.parametrize("words", [["help"], ["--help"], ["-h"]])
+def test_help_lists_every_verb(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 0
+    out, _ = capfd.readouterr()
+    for verb in VERBS.values():
+        assert f"  {verb.usage}" in out
+        assert verb.help in out
+
+
+def test_help_of_a_verb_is_the_same_by_either_way(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "search"]) == 0
+    first, _ = capfd.readouterr()
+    assert main(["search", "--help"]) == 0
+    second, _ = capfd.readouterr()
+    assert first == second
+    assert "--where FILTER" in first
+
+
+def test_help_of_a_group_shows_its_verbs(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "eval"]) == 0
+    out, _ = capfd.readouterr()
+    assert "rag-agent eval run" in out
+    assert "rag-agent eval score" in out
+    assert main(["help", "nonsense"]) == 2
+
+
+def test_version_help_and_completion_load_nothing_heavy() -> None:
+    script = (
+        "import sys; from rag_agent.cli import main\n"
+        "for words in (['--version'], ['help'], ['completion', 'bash'], ['__complete', '=s']):\n"
+        "    assert main(words) == 0\n"
+        "heavy = {'numpy', 'apsw', 'mcp', 'rich', 'pydantic', 'Stemmer'} & sys.modules.keys()\n"
+        "sys.exit(repr(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.stderr == b""
+    assert f"rag-agent {__version__}\n".encode() in done.stdout
+
+
+def test_text_and_json_survive_an_encoding_that_lacks_the_characters(project: Path) -> None:
+    plain = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    assert program("index", env=plain).returncode == 0
+    shown = program("search", "größe", env=plain)
+    assert shown.returncode == 0
+    assert b"gr??e.py:1-1  score=" in shown.stdout
+    found = json.loads(program("search", "größe", "--json", env=plain).stdout)
+    assert found["hits"][0]["path"] == "größe.py"
+    assert found["hits"][0]["text"] == "größe = 'ß → ü'"
+
+
+def test_nobody_reading_ends_it_quietly(project: Path) -> None:
+    main(["index"])
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(
+            [*PROGRAM, "search", "query"],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            timeout=SECONDS,
+            check=False,
+        )
+    assert done.returncode == 141
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a signal to a console process group is another thing")
+def test_interrupted_it_ends_with_130_and_the_next_run_goes_on(project: Path) -> None:
+    for number in range(2000):
+        (project / f"module_{number}.py").write_text(f"x = {number}\n", encoding="utf-8")
+    with subprocess.Popen([*PROGRAM, "index"], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"Found 2,002 files to index\n"
+        with rag_agent.open(project) as index:
+            while not index.status().documents:
+                assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read().decode()
+    assert process.returncode == 130
+    assert said.endswith(
+        "interrupted; what is done is kept, `rag-agent index` goes on from there\n"
+    )
+    assert "Traceback" not in said
+    again = json.loads(program("index", "--json", "--no-vectors").stdout)
+    assert again["added"] + again["unchanged"] == 2002
+    assert again["added"] < 2002
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("no_color", "options", "colored"),
+    [("", (), True), ("1", (), False), ("", ("--no-color",), False)],
+)
+def test_colors_are_for_terminals_and_can_be_turned_off(
+    no_color: str,
+    options: tuple[str, ...],
+    colored: bool,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    main(["index"])
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("WT_SESSION", "1")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["search", "query", *options]) == 0
+    assert ("\x1b[" in terminal.getvalue()) is colored
+
+
+def test_without_a_terminal_nothing_is_colored(
+    project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    main(["index"])
+    main(["search", "query"])
+    out, err = capfd.readouterr()
+    assert "\x1b" not in out + err
+
+
+def test_where_stderr_is_no_terminal_progress_is_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([0.0, 1.0, 4.0, 5.0, 20.0])
+    monkeypatch.setattr("rag_agent.cli.display.time.monotonic", lambda: next(now))
+    stream = io.StringIO()
+    with progress_display(stream) as report:
+        report(Progress("scan", 8000, 8000))
+        report(Progress("extract", 0, 8000, "a.py"))
+        report(Progress("extract", 300, 8000, "b.py"))
+        report(Progress("extract", 400, 8000, "c.py"))
+        report(Progress("extract", 1900, 8000, "d\x1b[2J.py"))
+    assert stream.getvalue().split("\n") == [
+        "Found 8,000 files to index",
+        "Indexing: 300 of 8,000 files (4%), 100.0/s, 1m 17s left · b.py",
+        "Indexing: 1,900 of 8,000 files (24%), 100.0/s, 1m 01s left · d\ufffd[2J.py",
+        "",
+    ]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals")
+def test_on_a_terminal_progress_is_a_bar_that_goes_away(project: Path) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*PROGRAM, "index"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    ) as process:
+        os.close(theirs)
+        drawn = b""
+        while part := read_terminal(ours):
+            drawn += part
+        assert process.stdout is not None
+        out = process.stdout.read().decode()
+    os.close(ours)
+    assert process.returncode == 0
+    assert "✅ Indexed 2 files" in out
+    shown = drawn.decode()
+    assert "Found 2 files to index" in shown
+    assert "Embedding" in shown
+    assert shown.rstrip().endswith("\x1b[2K")  # the bar's line was erased
+
+
+def read_terminal(terminal: int) -> bytes:
+    """What was drawn since; nothing when the program has ended."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # how Linux tells the end of a pseudo-terminal
+        return b""
+
+
+def test_eval_runs_and_scores(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    main(["index"])
+    queries = project / "queries.jsonl"
+    queries.write_text(
+        json.dumps({"id": "q1", "query": "query string", "relevant": [{"path": "parser.py"}]})
+        + "\n",
+        encoding="utf-8",
+    )
+    assert main(["eval", "run", "--queries", str(queries), "--out", "run.jsonl"]) == 0
+    capfd.readouterr()
+    words = ["eval", "score", "--queries", str(queries), "--run", "run.jsonl", "--json"]
+    assert main([*words, "--against", "run.jsonl"]) == 0
+    scored = json.loads(capfd.readouterr().out)
+    assert scored["total"]["ndcg10"]["macro"] == 1.0
+    assert scored["compared"]["ndcg10"]["difference"] == 0.0
+    assert main(["eval", "score", "--queries", str(queries), "--run", "missing.jsonl"]) == 1
+
+
+def test_python_m_and_the_command_are_the_same() -> None:
+    assert program("--version").stdout == f"rag-agent {__version__}\n".encode()

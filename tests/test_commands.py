@@ -1,0 +1,303 @@
+"""The verbs on a real index."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rag_agent
+from rag_agent.commands import VERBS, Result
+from rag_agent.commands.layout import plain
+from rag_agent.commands.parsing import Usage, parse
+from rag_agent.errors import ConfigError, QueryError, WalkError
+from rag_agent.progress import Progress, silent
+
+PARSER = '''\
+import sys
+
+
+def parse_query(text):
+    """Turn a query string such as a=1&b=2 into a dictionary."""
+    pairs = (part.partition("=") for part in text.split("&"))
+    return {name: value for name, _, value in pairs}
+'''
+MAILER = '''\
+def send_mail(recipient, subject):
+    """Deliver a message over SMTP."""
+    connection = open_connection()
+    connection.deliver(recipient, subject)
+'''
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "my project"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "parser.py").write_text(PARSER, encoding="utf-8")
+    (folder / "src" / "mailer.py").write_text(MAILER, encoding="utf-8")
+    (folder / "notes.md").write_text("# Notes\n\nCall the dentist.\n", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def run(*words: str) -> Result:
+    call = parse(words)
+    result = call.verb.run(rag_agent.open, call.arguments, silent)
+    json.dumps(result.data)  # whatever a verb says, --json can print
+    return result
+
+
+def data(*words: str) -> Any:
+    return run(*words).data
+
+
+def text(*words: str) -> str:
+    return plain(run(*words).text)
+
+
+def test_index_says_what_it_did(project: Path) -> None:
+    result = run("index")
+    assert isinstance(result.data, dict)
+    assert (result.data["added"], result.data["pending"]) == (3, 0)
+    line = plain(result.text).split("\n")[0]
+    assert line.startswith("✅ Indexed 3 files (3 chunks) · 0 unchanged · ")
+    assert line.endswith("s · tracking 1 path(s) · project store")
+
+
+def test_a_second_index_finds_nothing_changed(project: Path) -> None:
+    run("index")
+    again = data("index")
+    assert (again["added"], again["changed"], again["unchanged"]) == (0, 0, 3)
+    assert again["embedded"] == 0
+
+
+def test_index_takes_a_folder_with_spaces_or_one_file(project: Path) -> None:
+    assert data("index", str(project / "src"))["added"] == 2
+    assert data("index", "notes.md")["added"] == 1
+    assert data("status")["documents"] == 3
+
+
+def test_index_reports_what_it_leaves_out_with_reasons(project: Path) -> None:
+    (project / "image.py").write_bytes(b"\x00\x01\x02binary")
+    (project / ".env").write_text("PASSWORD=x\n", encoding="utf-8")
+    result = run("index")
+    assert isinstance(result.data, dict)
+    assert result.data["skipped"]["binary"] == 1
+    assert "1 binary" in plain(result.text)
+
+
+def test_index_of_a_folder_with_nothing_to_index_says_so(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert text("index", str(tmp_path / "empty")).startswith("No indexable files found in: ")
+
+
+def test_index_of_a_missing_path_is_an_error_that_names_it(project: Path) -> None:
+    with pytest.raises(WalkError, match="missing"):
+        run("index", "missing")
+
+
+def test_index_reports_progress_through_its_stages(project: Path) -> None:
+    seen: list[Progress] = []
+    call = parse(["index"])
+    call.verb.run(rag_agent.open, call.arguments, seen.append)
+    stages = list(dict.fromkeys(progress.stage for progress in seen))
+    assert stages == ["scan", "extract", "embed"]
+
+
+def test_search_gives_a_hit_a_file_with_its_lines(project: Path) -> None:
+    run("index")
+    found = data("search", "parse", "a", "query", "string", "into", "a", "dictionary")
+    assert found["query"] == "parse a query string into a dictionary"
+    assert found["mode"] == "hybrid"
+    best = found["hits"][0]
+    assert (best["path"], best["start"], best["end"]) == ("src/parser.py", 1, 7)
+    assert best["text"] == PARSER.rstrip("\n")
+    assert set(best) >= {"score", "signals", "heading", "more"}
+
+
+def test_search_shows_place_score_and_three_telling_lines(project: Path) -> None:
+    run("index")
+    lines = text("search", "query string", "--limit", "1").split("\n")
+    assert lines[0].startswith("src/parser.py:1-7  score=")
+    assert lines[1:4] == [
+        "    def parse_query(text):",
+        '        """Turn a query string such as a=1&b=2 into a dictionary."""',
+        '        pairs = (part.partition("=") for part in text.split("&"))',
+    ]
+
+
+def test_search_narrows_and_explains(project: Path) -> None:
+    run("index")
+    found = data("search", "deliver parse", "--where", "path:src/mail*")
+    assert [hit["path"] for hit in found["hits"]] == ["src/mailer.py"]
+    assert "signals: " in text("search", "deliver", "--explain")
+    with pytest.raises(QueryError, match="nonsense"):
+        run("search", "x", "--where", "nonsense:1")
+
+
+def test_search_before_index_is_a_problem_that_says_what_to_do(project: Path) -> None:
+    assert "rag-agent index" in run("search", "anything").problem
+
+
+def test_a_preview_cannot_steer_the_terminal(project: Path) -> None:
+    (project / "evil.py").write_text("# zebra \x1b[2J\x1b]0;title\x07\n", encoding="utf-8")
+    run("index")
+    shown = run("search", "zebra").text
+    assert "\x1b[2J" not in shown
+    assert "\x1b]0" not in shown
+
+
+def test_find_lists_files_by_glob_and_by_part_of_the_path(project: Path) -> None:
+    run("index")
+    assert text("find", "src/*.py").split("\n") == ["src/mailer.py", "src/parser.py"]
+    assert [file["path"] for file in data("find", "NOTE")["files"]] == ["notes.md"]
+    assert "no indexed file" in text("find", "*.rs")
+
+
+def test_status_counts_and_says_where_things_are(project: Path) -> None:
+    before = data("status")
+    assert (before["documents"], before["scope"]) == (0, "global")
+    run("index")
+    status = data("status")
+    assert (status["documents"], status["chunks"], status["vectors"]) == (3, 3, 3)
+    assert status["vector_coverage"] == 1.0
+    assert status["scope"] == "project"
+    shown = text("status")
+    assert str(project / ".pi" / "rag" / "rag.db") in shown
+    assert "3 (100%)" in shown
+
+
+def test_refresh_takes_in_what_changed(project: Path) -> None:
+    run("index")
+    (project / "src" / "mailer.py").unlink()
+    (project / "notes.md").write_text("# Notes\n\nBuy milk.\n", encoding="utf-8")
+    (project / "new.py").write_text("x = 1\n", encoding="utf-8")
+    done = data("refresh")
+    assert (done["added"], done["changed"], done["removed"], done["unchanged"]) == (1, 1, 1, 1)
+
+
+def test_rebuild_reads_everything_again(project: Path) -> None:
+    run("index")
+    kept = data("rebuild")
+    assert kept["chunks"] == 3
+    assert kept["embedded"] == 0
+    assert data("rebuild", "--force")["embedded"] == 3
+
+
+def test_clear_empties_the_index_and_keeps_the_tracked_paths(project: Path) -> None:
+    run("index")
+    assert data("clear")["cleared"] == 3
+    status = data("status")
+    assert status["documents"] == 0
+    assert len(status["tracked_paths"]) == 1
+    assert data("refresh")["added"] == 3
+
+
+def test_exclude_adds_lists_and_removes_patterns(project: Path) -> None:
+    run("index")
+    assert data("exclude") == {"exclude_patterns": []}
+    assert data("exclude", "src/", "*.tmp") == {"exclude_patterns": ["src/", "*.tmp"]}
+    assert data("refresh")["removed"] == 2
+    assert data("exclude", "-src/") == {"exclude_patterns": ["*.tmp"]}
+    assert "*.tmp" in text("exclude")
+    with pytest.raises(ConfigError, match=r"\*\.tmp"):
+        run("exclude", "-nothing")
+
+
+def test_ext_changes_what_is_indexed(project: Path) -> None:
+    (project / "page.zzz").write_text("a template\n", encoding="utf-8")
+    assert ".py" in data("ext")["extensions"]
+    added = data("ext", "add", "zzz")
+    assert ".zzz" in added["extensions"]
+    assert added["extra"] == [".zzz"]
+    assert data("index")["added"] == 4
+    removed = data("ext", "remove", ".py", ".zzz")
+    assert removed["excluded"] == [".py"]
+    assert data("refresh")["removed"] == 3
+    assert data("ext", "reset")["extra"] == []
+
+
+@pytest.mark.parametrize(
+    "words", [("ext", "add"), ("ext", "remove", "*"), ("ext", "list", "x"), ("ext", "add", "a/b")]
+)
+def test_ext_refuses_what_is_no_extension(words: tuple[str, ...], project: Path) -> None:
+    with pytest.raises(ConfigError, match="ext"):
+        run(*words)
+
+
+def test_on_and_off_are_kept(project: Path) -> None:
+    run("index")
+    assert data("off") == {"rag_enabled": False}
+    assert data("status")["settings"]["rag_enabled"] is False
+    assert text("on") == "RAG auto-injection enabled"
+    assert data("status")["settings"]["rag_enabled"] is True
+
+
+def test_context_shows_what_would_be_injected_and_why(project: Path) -> None:
+    run("index")
+    made = run("context", "how does parse_query turn a query string into a dictionary?")
+    assert isinstance(made.data, dict)
+    assert "parse_query" in made.data["text"]
+    assert made.data["tokens"] > 0
+    nothing = run("context", "thanks")
+    assert isinstance(nothing.data, dict)
+    assert nothing.data["text"] == ""
+    assert nothing.data["reasons"]
+    assert "nothing injected" in plain(nothing.text)
+
+
+def test_doctor_checks_every_part(project: Path) -> None:
+    run("index")
+    result = run("doctor")
+    assert isinstance(result.data, dict)
+    assert result.problem == ""
+    assert result.data["ok"] is True
+    assert {check["name"] for check in result.data["checks"]} >= {"SQLite", "index", "settings"}
+
+
+def test_doctor_says_what_to_do_about_a_broken_config(project: Path) -> None:
+    run("index")
+    (project / ".pi" / "rag" / "config.json").write_text("{broken", encoding="utf-8")
+    result = run("doctor")
+    assert "settings" in result.problem
+    assert "config.json" in plain(result.text)
+
+
+def test_every_verb_has_help_for_itself_and_its_arguments() -> None:
+    for verb in VERBS.values():
+        assert verb.help, f"{verb.name} has no help"
+        assert verb.usage.startswith(verb.name)
+        for argument in verb.arguments:
+            assert argument.help, f"{verb.name} {argument.name} has no help"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("serch", "x"), "did you mean 'search'"),
+        (("search",), "QUERY"),
+        (("search", "x", "--limit", "0"), "not between 1 and 1,000"),
+        (("search", "x", "--limit", "many"), "not a whole number"),
+        (("search", "x", "--nonsense"), "--nonsense"),
+        (("ext", "ad"), "invalid choice"),
+        (("status", "extra"), "extra"),
+        ((), "name a verb"),
+    ],
+)
+def test_words_that_make_no_command_are_a_usage_error(words: tuple[str, ...], says: str) -> None:
+    with pytest.raises(Usage, match=says) as raised:
+        parse(words)
+    assert raised.value.code == 2
+
+
+def test_options_of_every_verb_stand_before_or_after_it() -> None:
+    assert parse(["--json", "status"]).arguments.json
+    assert parse(["status", "--json"]).arguments.json
+    assert not parse(["status"]).arguments.json
+
+
+def test_words_of_a_query_may_look_like_options_behind_two_dashes() -> None:
+    assert parse(["search", "--", "--json", "flag"]).arguments.query == ["--json", "flag"]
