@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from rag_agent import __version__, paths
+from rag_agent import paths
 from rag_agent.config import Config
 from rag_agent.errors import RagError
 from rag_agent.store import Store
 from rag_agent.sync.lock import running
 from rag_agent.types import Check, Embedder, Scope, Status
+from rag_agent.version import __version__
 
 LAST_SYNC = "last_sync"  # the store's note of when a sync last ended, ISO 8601 in UTC
 
@@ -113,6 +114,11 @@ def _model(embedder: Embedder) -> str:
 
 
 def _grammars() -> str:
-    from rag_agent.chunk import grammar_count
+    from rag_agent.chunk.grammar import load
 
-    return f"{grammar_count()} languages"
+    if load("python") is None:
+        raise RagError(
+            "the grammars cannot be loaded on this platform, so code is cut by lines; "
+            "reinstall semble-grammars, or see which platforms it has wheels for"
+        )
+    return "code is cut where definitions begin"

@@ -15,11 +15,14 @@ def project_folder(folder: Path, scope: Scope) -> Path | None:
 
 def absolute(names: Sequence[str], project: Path | None) -> tuple[Path, ...]:
     """Tracked paths as they lie now; relative ones belong to the project folder."""
-    return tuple((project or Path.home()) / Path(name).expanduser() for name in names)
+    base = project or Path.home()
+    # Resolved, as the store keeps its roots: a link and what it points to are one root.
+    return tuple((base / Path(name).expanduser()).resolve() for name in names)
 
 
 def portable(tracked: Sequence[Path], project: Path | None) -> tuple[str, ...]:
     """As config.json keeps them: relative inside the project folder, so that it can be moved."""
+    project = project and project.resolve()
     return tuple(
         path.relative_to(project).as_posix()
         if project is not None and path.is_relative_to(project)

@@ -345,3 +345,16 @@ def test_what_would_be_injected_is_packed_within_the_budget(project: Path) -> No
         silent = index.context("thanks, that works")
         assert (silent.text, silent.tokens, silent.hits) == ("", 0, ())
         assert silent.reasons
+
+
+def test_a_project_reached_through_a_link_is_the_same_project(
+    project: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(project, target_is_directory=True)
+    with rag_agent.open(project) as index:
+        index.sync()
+    with rag_agent.open(link) as index:
+        report = index.sync(link)
+        assert (report.added, report.removed, report.unchanged) == (0, 0, 2)
+        assert index.tracked_paths == (project.resolve(),)

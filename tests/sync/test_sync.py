@@ -36,9 +36,7 @@ class Tree:
     def sync(
         self, report: Callable[[Progress], None] = silent, under: str = "", anew: bool = False
     ) -> SyncReport:
-        done = sync_documents(
-            self.store, self.root, self.rules, report, under=under, anew=anew
-        )
+        done = sync_documents(self.store, self.root, self.rules, report, under=under, anew=anew)
         finish(self.store, complete=not under)
         return done
 
@@ -245,3 +243,14 @@ def test_an_empty_file_is_known_and_has_no_chunks(tree: Tree) -> None:
     assert counted(tree.sync()) == (1, 0, 0, 0)
     assert tree.content() == {"empty.py": []}
     assert counted(tree.sync()) == (0, 0, 0, 1)
+
+
+def test_a_name_that_is_not_valid_utf8_is_skipped_with_its_reason(tree: Tree) -> None:
+    tree.write("fine.py", "x = 1\n")
+    try:
+        (tree.folder / os.fsdecode(b"caf\xe9.py")).write_text("y = 1\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    report = tree.sync()
+    assert counted(report) == (1, 0, 0, 0)
+    assert [s.reason for s in report.skipped] == ["file name"]
