@@ -22,8 +22,8 @@ from mcp.types import TextContent
 _ROOT = Path(__file__).resolve().parent.parent
 _ABOUT_THIS_REPOSITORY = (
     "Which files are never read because they may hold secrets?",
-    "How is a changed document replaced in the index in one transaction?",
-    "reciprocal rank",
+    "Where is progress reported, and how is work cancelled?",
+    "WriteLock",
 )
 _ABOUT_ANY_FOLDER = (
     "What is this project about, and how is it started?",
@@ -31,7 +31,7 @@ _ABOUT_ANY_FOLDER = (
     "How are errors handled?",
 )
 _HITS = 3  # files per question: enough to judge by, and three answers still fit a screen or two
-_TOKENS = 800  # per question
+_TOKENS = 450  # per question
 _POLL = 0.5  # seconds between two looks at how far the background work is
 _LINE_EVERY = 5.0  # seconds, where no terminal shows a line being rewritten
 
@@ -46,6 +46,7 @@ class ProgressLine:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._width = 0
+        self._text = ""
         self._shown = time.monotonic()
 
     def show(self, text: str) -> None:
@@ -54,8 +55,9 @@ class ProgressLine:
             text = text[: os.get_terminal_size(self._stream.fileno()).columns - 1]
             self._stream.write("\r" + text.ljust(self._width))
             self._width = len(text)
-        elif time.monotonic() - self._shown >= _LINE_EVERY:
+        elif text != self._text and time.monotonic() - self._shown >= _LINE_EVERY:
             self._shown = time.monotonic()
+            self._text = text
             self._stream.write(text + "\n")
         self._stream.flush()
 
@@ -124,11 +126,15 @@ async def _index(client: Client, folder: Path) -> None:
     summary = await _call(client, "rag_index", {"path": str(folder)}, report)
     line.clear()
     print(summary, end="\n\n")
-    while activities := json.loads(await _call(client, "rag_status"))["running"]:
-        for activity in activities:
+    status = json.loads(await _call(client, "rag_status"))
+    while status["running"]:
+        for activity in status["running"]:
             await report(activity["done"], activity["total"], activity["stage"])
         await anyio.sleep(_POLL)
+        status = json.loads(await _call(client, "rag_status"))
     line.clear()
+    if status["pending"]:
+        print(f"{status['pending']} vectors are missing: {status['model_problem']}\n")
 
 
 async def _ask(client: Client, question: str) -> None:
