@@ -10,10 +10,10 @@ from rag_agent.chunk.definitions import (
     Found,
     Reader,
     Row,
+    Text,
     found,
     holding,
     named,
-    text_of,
 )
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def _innermost(node: Node) -> tuple[Node | None, bool]:
     return None, is_function
 
 
-def _declared(node: Node) -> str:
+def _declared(node: Node, text: Text) -> str:
     declarator, _ = _innermost(node)
-    shown = text_of(declarator)
+    shown = text(declarator)
     if declarator is not None and declarator.type == "operator_cast":
         return shown.partition("(")[0].strip()
     return shown
@@ -57,46 +57,46 @@ def _qualified(kind: DefinitionKind, shown: str) -> Found | None:
     return result and Found(kind, shown, result.names)
 
 
-def _function(node: Node) -> Found | None:
-    return _qualified("function", _declared(node))
+def _function(node: Node, text: Text) -> Found | None:
+    return _qualified("function", _declared(node, text))
 
 
-def _declaration(node: Node) -> Found | None:
+def _declaration(node: Node, text: Text) -> Found | None:
     """A prototype is a function, a variable with a value or outside of a class a constant."""
     declarator, is_function = _innermost(node)
     if declarator is None:
         return None
-    return _qualified("function" if is_function else "constant", _declared(node))
+    return _qualified("function" if is_function else "constant", _declared(node, text))
 
 
-def _member(node: Node) -> Found | None:
+def _member(node: Node, text: Text) -> Found | None:
     """Of the members of a class its methods; fields are found through their class."""
-    result = _declaration(node)
+    result = _declaration(node, text)
     return result if result is not None and result.kind == "function" else None
 
 
 def _with_body(word: str) -> Reader:
     read = named("type", word)
 
-    def read_definition(node: Node) -> Found | None:
+    def read_definition(node: Node, text: Text) -> Found | None:
         # ``struct foo`` without a body only mentions the type.
-        return read(node) if node.child_by_field_name("body") is not None else None
+        return read(node, text) if node.child_by_field_name("body") is not None else None
 
     return read_definition
 
 
-def _typedef(node: Node) -> Found | None:
-    return found("type", "typedef", _declared(node))
+def _typedef(node: Node, text: Text) -> Found | None:
+    return found("type", "typedef", _declared(node, text))
 
 
-def _macro(node: Node) -> Found | None:
+def _macro(node: Node, text: Text) -> Found | None:
     # A macro without a value is an include guard or a switch.
-    return named("constant")(node) if node.child_by_field_name("value") is not None else None
+    return named("constant")(node, text) if node.child_by_field_name("value") is not None else None
 
 
-def _selector(node: Node) -> Found | None:
+def _selector(node: Node, text: Text) -> Found | None:
     """``bar:baz:`` is shown whole and defines ``bar``."""
-    parts = [text_of(child) for child in node.named_children if child.type == "identifier"]
+    parts = [text(child) for child in node.named_children if child.type == "identifier"]
     if not parts:
         return None
     takes = any(child.type == "method_parameter" for child in node.named_children)

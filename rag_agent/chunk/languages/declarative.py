@@ -9,19 +9,19 @@ from rag_agent.chunk.definitions import (
     DefinitionKind,
     Found,
     Row,
+    Text,
     found,
     holding,
     named,
-    text_of,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def _hcl_block(node: Node) -> Found | None:
+def _hcl_block(node: Node, text: Text) -> Found | None:
     """``resource "aws_x" "y"`` defines ``y``; ``locals`` only is a scope."""
-    parts = [text_of(c).strip('"') for c in node.named_children if c.type in _HCL_LABELS]
+    parts = [text(c).strip('"') for c in node.named_children if c.type in _HCL_LABELS]
     if len(parts) < 2:
         return None
     return Found("type", " ".join(parts), (parts[-1],))
@@ -30,54 +30,56 @@ def _hcl_block(node: Node) -> Found | None:
 _HCL_LABELS = ("identifier", "string_lit")
 
 
-def _nix_binding(node: Node) -> Found | None:
+def _nix_binding(node: Node, text: Text) -> Found | None:
     value = node.child_by_field_name("expression")
     kind: DefinitionKind = (
         "function" if value is not None and value.type == "function_expression" else "constant"
     )
-    return found(kind, "", text_of(node.child_by_field_name("attrpath")))
+    return found(kind, "", text(node.child_by_field_name("attrpath")))
 
 
 _CMAKE_COMMANDS = frozenset(("add_library", "add_executable", "add_custom_target", "project"))
 
 
-def _cmake_definition(node: Node) -> Found | None:
+def _cmake_definition(node: Node, text: Text) -> Found | None:
     """``function(foo a b)`` names itself in its first argument."""
     command = node.named_children[0] if node.named_children else None
-    return _cmake_argument("function", command)
+    return _cmake_argument("function", command, text)
 
 
-def _cmake_command(node: Node) -> Found | None:
-    name = text_of(node.named_children[0] if node.named_children else None).lower()
+def _cmake_command(node: Node, text: Text) -> Found | None:
+    name = text(node.named_children[0] if node.named_children else None).lower()
     if name == "set":
-        return _cmake_argument("constant", node)
-    return _cmake_argument("type", node, name) if name in _CMAKE_COMMANDS else None
+        return _cmake_argument("constant", node, text)
+    return _cmake_argument("type", node, text, name) if name in _CMAKE_COMMANDS else None
 
 
-def _cmake_argument(kind: DefinitionKind, node: Node | None, word: str = "") -> Found | None:
+def _cmake_argument(
+    kind: DefinitionKind, node: Node | None, text: Text, word: str = ""
+) -> Found | None:
     arguments = (
         next((c for c in node.named_children if c.type == "argument_list"), None) if node else None
     )
-    first = text_of(arguments.named_children[0]) if arguments and arguments.named_children else ""
+    first = text(arguments.named_children[0]) if arguments and arguments.named_children else ""
     return Found(kind, f"{word or kind} {first}", (first,)) if first else None
 
 
-def _make_rule(node: Node) -> Found | None:
-    targets = text_of(node.named_children[0] if node.named_children else None).split()
+def _make_rule(node: Node, text: Text) -> Found | None:
+    targets = text(node.named_children[0] if node.named_children else None).split()
     if not targets or targets[0].startswith("."):
         return None
     return Found("function", targets[0], tuple(targets))
 
 
-def _just_recipe(node: Node) -> Found | None:
+def _just_recipe(node: Node, text: Text) -> Found | None:
     header = next((c for c in node.named_children if c.type == "recipe_header"), None)
-    return found("function", "", text_of(header and header.child_by_field_name("name")))
+    return found("function", "", text(header and header.child_by_field_name("name")))
 
 
-def _selectors(node: Node) -> Found | None:
+def _selectors(node: Node, text: Text) -> Found | None:
     """A style rule is a scope named after its selectors; it defines no name."""
     head = node.named_children[0] if node.named_children else None
-    return Found("constant", text_of(head)[:80], ())
+    return Found("constant", text(head)[:80], ())
 
 
 _SQL_OBJECTS: Mapping[str, tuple[DefinitionKind, str]] = {

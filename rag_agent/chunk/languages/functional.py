@@ -11,48 +11,48 @@ from rag_agent.chunk.definitions import (
     Found,
     Reader,
     Row,
+    Text,
     first_of,
     found,
     holding,
     named,
     simple_name,
-    text_of,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def _haskell_function(node: Node) -> Found | None:
+def _haskell_function(node: Node, text: Text) -> Found | None:
     """An equation or a signature; operators are defined without their parentheses."""
     name = node.child_by_field_name("name")
     if name is None:
         infix = next((c for c in node.named_children if c.type == "infix"), None)
         name = infix and infix.child_by_field_name("operator")
-    shown = text_of(name).strip("()` ")
+    shown = text(name).strip("()` ")
     if not shown:
-        return _haskell_signatures(node)
+        return _haskell_signatures(node, text)
     return Found("function", shown, (shown,))
 
 
-def _haskell_signatures(node: Node) -> Found | None:
+def _haskell_signatures(node: Node, text: Text) -> Found | None:
     """``f, g :: Int``."""
     names = node.child_by_field_name("names")
-    shown = tuple(text_of(child).strip("() ") for child in names.named_children) if names else ()
+    shown = tuple(text(child).strip("() ") for child in names.named_children) if names else ()
     return Found("function", ", ".join(shown), shown) if shown else None
 
 
-def _haskell_instance(node: Node) -> Found | None:
+def _haskell_instance(node: Node, text: Text) -> Found | None:
     """``instance Show (Foo a)`` is an implementation of ``Foo``."""
-    name = text_of(node.child_by_field_name("name"))
-    patterns = text_of(node.child_by_field_name("patterns"))
+    name = text(node.child_by_field_name("name"))
+    patterns = text(node.child_by_field_name("patterns"))
     words = patterns.replace("(", " ").replace("[", " ").replace(")", " ").split()
     target = simple_name(words[0]) if words else name
     return Found("implementation", f"instance {name} {patterns}".strip(), (target,))
 
 
-def _haskell_pattern(node: Node) -> Found | None:
-    return found("constant", "pattern", text_of(first_of(node, "constructor", "prefix_id")))
+def _haskell_pattern(node: Node, text: Text) -> Found | None:
+    return found("constant", "pattern", text(first_of(node, "constructor", "prefix_id")))
 
 
 _ELIXIR: Mapping[str, tuple[DefinitionKind, str]] = {
@@ -69,31 +69,31 @@ _ELIXIR: Mapping[str, tuple[DefinitionKind, str]] = {
 }
 
 
-def _elixir_call(node: Node) -> Found | None:
+def _elixir_call(node: Node, text: Text) -> Found | None:
     """``defmodule``, ``def`` and their relatives are calls in Elixir's grammar."""
-    row = _ELIXIR.get(text_of(node.child_by_field_name("target")))
+    row = _ELIXIR.get(text(node.child_by_field_name("target")))
     arguments = next((c for c in node.named_children if c.type == "arguments"), None)
     if row is None or arguments is None or not arguments.named_children:
         return None
     head = arguments.named_children[0]
-    if head.type == "binary_operator" and text_of(head.child_by_field_name("operator")) == "when":
+    if head.type == "binary_operator" and text(head.child_by_field_name("operator")) == "when":
         head = head.child_by_field_name("left") or head
     if head.type == "binary_operator":  # def a + b
-        operator = text_of(head.child_by_field_name("operator"))
+        operator = text(head.child_by_field_name("operator"))
         return Found(row[0], f"{row[1]} {operator}", (operator,))
-    return found(row[0], row[1], text_of(head.child_by_field_name("target") or head))
+    return found(row[0], row[1], text(head.child_by_field_name("target") or head))
 
 
 _ELIXIR_LEADING = frozenset(("doc", "spec", "impl", "typedoc", "since", "deprecated", "dialyzer"))
 _ELIXIR_TYPES = frozenset(("type", "typep", "opaque", "callback", "macrocallback"))
 
 
-def _elixir_attribute(node: Node) -> Found | None:
+def _elixir_attribute(node: Node, text: Text) -> Found | None:
     """``@doc`` and ``@spec`` lead, ``@type`` and ``@callback`` define, ``@limit 3`` is constant."""
     operand = node.child_by_field_name("operand")
-    if operand is None or operand.type != "call" or not text_of(node).startswith("@"):
+    if operand is None or operand.type != "call" or not text(node).startswith("@"):
         return None
-    name = text_of(operand.child_by_field_name("target"))
+    name = text(operand.child_by_field_name("target"))
     if name in _ELIXIR_LEADING:
         return LEADING
     if name in _ELIXIR_TYPES:
@@ -101,25 +101,25 @@ def _elixir_attribute(node: Node) -> Found | None:
         head = head and head.child_by_field_name("left")
         kind: DefinitionKind = "function" if "callback" in name else "type"
         target = head and (head.child_by_field_name("target") or head)
-        return found(kind, f"@{name}", text_of(target))
+        return found(kind, f"@{name}", text(target))
     return None if name == "moduledoc" else Found("constant", f"@{name}", (name,))
 
 
-def _leading(node: Node) -> Found | None:
+def _leading(node: Node, text: Text) -> Found | None:
     return LEADING
 
 
-def _erlang_function(node: Node) -> Found | None:
+def _erlang_function(node: Node, text: Text) -> Found | None:
     clause = node.child_by_field_name("clause")
-    return found("function", "", text_of(clause and clause.child_by_field_name("name")))
+    return found("function", "", text(clause and clause.child_by_field_name("name")))
 
 
-def _erlang_macro(node: Node) -> Found | None:
+def _erlang_macro(node: Node, text: Text) -> Found | None:
     head = node.child_by_field_name("lhs")
-    return found("constant", "-define", text_of(head and head.child_by_field_name("name")))
+    return found("constant", "-define", text(head and head.child_by_field_name("name")))
 
 
-def _ocaml_values(node: Node) -> Found | None:
+def _ocaml_values(node: Node, text: Text) -> Found | None:
     """``let f x = …`` is a function when it takes parameters or is a function expression."""
     binding = next((c for c in node.named_children if c.type == "let_binding"), None)
     pattern = binding and binding.child_by_field_name("pattern")
@@ -134,20 +134,20 @@ def _ocaml_values(node: Node) -> Found | None:
     is_function = takes or (
         body is not None and body.type in ("function_expression", "fun_expression")
     )
-    return found("function" if is_function else "constant", "let", text_of(pattern))
+    return found("function" if is_function else "constant", "let", text(pattern))
 
 
 _LISP: Mapping[str, DefinitionKind] = {
     **dict.fromkeys(("ns", "defpackage", "module", "define-module", "define-library"), "module"),
     **dict.fromkeys(
-        ("defn", "defn-", "defmacro", "defmulti", "defun", "defsubst", "defgeneric")
-        + ("define-syntax", "define-syntax-rule", "define-macro", "defalias", "define-minor-mode"),
+        "defn defn- defmacro defmulti defun defsubst defgeneric defalias define-syntax"
+        " define-syntax-rule define-macro define-minor-mode".split(),
         "function",
     ),
     "defmethod": "implementation",
     **dict.fromkeys(
-        ("defprotocol", "defrecord", "deftype", "definterface", "defclass", "defstruct", "struct")
-        + ("define-record-type", "cl-defstruct", "define-struct"),
+        "defprotocol defrecord deftype definterface defclass defstruct struct cl-defstruct"
+        " define-record-type define-struct".split(),
         "type",
     ),
     **dict.fromkeys(
@@ -156,23 +156,27 @@ _LISP: Mapping[str, DefinitionKind] = {
 }
 
 
-def _lisp_list(node: Node) -> Found | None:
+def _lisp_list(node: Node, text: Text) -> Found | None:
     """``(defn foo …)``, ``(define (f x) …)``, ``(define y 1)``."""
     parts = node.named_children[:2]
     if len(parts) < 2:
         return None
-    word, head = text_of(parts[0]), parts[1]
+    word, head = text(parts[0]), parts[1]
     if word in ("define", "define*", "define/contract"):
         if head.type != "list":
-            return _lisp_name("constant", word, head)
-        return _lisp_name("function", word, head.named_children[0]) if head.named_children else None
+            return _lisp_name("constant", word, head, text)
+        return (
+            _lisp_name("function", word, head.named_children[0], text)
+            if head.named_children
+            else None
+        )
     if head.type == "list" and head.named_children:
         head = head.named_children[0]
-    return _lisp_name(_LISP[word], word, head) if word in _LISP else None
+    return _lisp_name(_LISP[word], word, head, text) if word in _LISP else None
 
 
-def _lisp_name(kind: DefinitionKind, word: str, node: Node) -> Found | None:
-    shown = text_of(node.child_by_field_name("name") or node)
+def _lisp_name(kind: DefinitionKind, word: str, node: Node, text: Text) -> Found | None:
+    shown = text(node.child_by_field_name("name") or node)
     return Found(kind, f"{word} {shown}", (shown.rpartition(".")[2] or shown,)) if shown else None
 
 

@@ -9,11 +9,11 @@ from rag_agent.chunk.definitions import (
     Found,
     Reader,
     Row,
+    Text,
     found,
     named,
     nameless,
     several,
-    text_of,
 )
 
 if TYPE_CHECKING:
@@ -38,25 +38,25 @@ def _value_kind(node: Node | None) -> str:
     return ""
 
 
-def _variable(node: Node) -> Found | None:
+def _variable(node: Node, text: Text) -> Found | None:
     """``const f = () => …`` is a function, other variables are constants."""
     name = node.child_by_field_name("name")
     kind = _value_kind(node.child_by_field_name("value"))
     if name is None:
         return None
     if name.type != "identifier":  # const { a, b } = …
-        return several("constant", (text_of(child) for child in name.named_children))
+        return several("constant", (text(child) for child in name.named_children))
     if kind == "function":
-        return found("function", "const", text_of(name))
-    return found("type" if kind else "constant", "class" if kind else "", text_of(name))
+        return found("function", "const", text(name))
+    return found("type" if kind else "constant", "class" if kind else "", text(name))
 
 
-def _assignment(node: Node) -> Found | None:
+def _assignment(node: Node, text: Text) -> Found | None:
     """``exports.x = …`` and ``Foo.prototype.bar = function``; plain values only on exports."""
     left = node.child_by_field_name("left")
     if left is None or left.type != "member_expression":
         return None
-    shown = text_of(left)
+    shown = text(left)
     kind = _value_kind(node.child_by_field_name("right"))
     if kind == "function":
         return found("function", "function", shown)
@@ -66,17 +66,17 @@ def _assignment(node: Node) -> Found | None:
     return found("constant", "", shown) if exported else None
 
 
-def _pair(node: Node) -> Found | None:
+def _pair(node: Node, text: Text) -> Found | None:
     """``{ bar: function () {…} }``."""
     if _value_kind(node.child_by_field_name("value")) != "function":
         return None
-    return found("function", "", text_of(node.child_by_field_name("key")))
+    return found("function", "", text(node.child_by_field_name("key")))
 
 
 def _property(field: str) -> Reader:
-    def read(node: Node) -> Found | None:
+    def read(node: Node, text: Text) -> Found | None:
         kind = _value_kind(node.child_by_field_name("value"))
-        shown = text_of(node.child_by_field_name(field))
+        shown = text(node.child_by_field_name(field))
         return found("function" if kind == "function" else "constant", "", shown)
 
     return read

@@ -1,4 +1,4 @@
-"""Languages of virtual machines and application platforms: Java, C#, Kotlin, Scala, Swift …"""
+"""Languages of virtual machines and application platforms, from Java to Solidity."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rag_agent.chunk.definitions import (
     Found,
     Row,
+    Text,
     all_named,
     fixed,
     found,
@@ -16,79 +17,78 @@ from rag_agent.chunk.definitions import (
     named,
     nameless,
     several,
-    text_of,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def _java_fields(node: Node) -> Found | None:
+def _java_fields(node: Node, text: Text) -> Found | None:
     declarators = node.children_by_field_name("declarator")
     return several(
-        "constant", (text_of(declarator.child_by_field_name("name")) for declarator in declarators)
+        "constant", (text(declarator.child_by_field_name("name")) for declarator in declarators)
     )
 
 
-def _csharp_fields(node: Node) -> Found | None:
+def _csharp_fields(node: Node, text: Text) -> Found | None:
     declaration = next((c for c in node.named_children if c.type == "variable_declaration"), None)
     declarators = declaration.named_children if declaration else []
     return several(
         "constant",
-        (text_of(d.child_by_field_name("name")) for d in declarators if "declarator" in d.type),
+        (text(d.child_by_field_name("name")) for d in declarators if "declarator" in d.type),
     )
 
 
-def _csharp_operator(node: Node) -> Found | None:
-    operator = text_of(node.child_by_field_name("operator"))
+def _csharp_operator(node: Node, text: Text) -> Found | None:
+    operator = text(node.child_by_field_name("operator"))
     return Found("function", f"operator {operator}", (f"operator{operator}",))
 
 
-def _kotlin_class(node: Node) -> Found | None:
+def _kotlin_class(node: Node, text: Text) -> Found | None:
     word = keyword_of(node, "class", "interface")
-    return found("type", word, text_of(node.child_by_field_name("name")))
+    return found("type", word, text(node.child_by_field_name("name")))
 
 
-def _kotlin_function(node: Node) -> Found | None:
+def _kotlin_function(node: Node, text: Text) -> Found | None:
     """``fun String.ext()`` is shown with its receiver."""
     name = node.child_by_field_name("name")
     receiver = node.named_children
     previous = name.prev_sibling if name else None
     extended = previous is not None and previous.type == "." and previous.prev_sibling is not None
-    shown = text_of(name)
+    shown = text(name)
     if extended and receiver and previous is not None:
-        shown = f"{text_of(previous.prev_sibling)}.{shown}"
+        shown = f"{text(previous.prev_sibling)}.{shown}"
     return found("function", "fun", shown)
 
 
-def _kotlin_property(node: Node) -> Found | None:
+def _kotlin_property(node: Node, text: Text) -> Found | None:
     declaration = next((c for c in node.named_children if c.type == "variable_declaration"), None)
     identifier = declaration.named_children if declaration else []
-    return found("constant", "val", text_of(identifier[0])) if identifier else None
+    return found("constant", "val", text(identifier[0])) if identifier else None
 
 
-def _kotlin_companion(node: Node) -> Found | None:
-    name = text_of(node.child_by_field_name("name")) or "Companion"
+def _kotlin_companion(node: Node, text: Text) -> Found | None:
+    name = text(node.child_by_field_name("name")) or "Companion"
     return Found("type", "companion object", (name,))
 
 
 _SWIFT_WORDS = ("class", "struct", "enum", "actor", "extension")
 
 
-def _swift_type(node: Node) -> Found | None:
-    word = text_of(node.child_by_field_name("declaration_kind")) or "class"
+def _swift_type(node: Node, text: Text) -> Found | None:
+    word = text(node.child_by_field_name("declaration_kind")) or "class"
     kind = "implementation" if word == "extension" else "type"
-    return found(kind, word, text_of(node.child_by_field_name("name")))  # type: ignore[arg-type]
+    return found(kind, word, text(node.child_by_field_name("name")))  # type: ignore[arg-type]
 
 
-def _scala_values(node: Node) -> Found | None:
+def _scala_values(node: Node, text: Text) -> Found | None:
     pattern = node.child_by_field_name("pattern") or node.child_by_field_name("name")
-    return several("constant", iter((text_of(pattern),)))
+    return several("constant", iter((text(pattern),)))
 
 
-def _dart_identifiers(node: Node) -> Found | None:
+def _dart_identifiers(node: Node, text: Text) -> Found | None:
     names = (
-        text_of(child.child_by_field_name("name") or (child.named_children or [child])[0])
+        text(child.child_by_field_name("name") or (child.named_children or [child])[0])
         for child in node.named_children
     )
     return several("constant", names)

@@ -9,92 +9,92 @@ from rag_agent.chunk.definitions import (
     Found,
     Reader,
     Row,
+    Text,
     found,
     holding,
     named,
     nameless,
     several,
     simple_name,
-    text_of,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def _python_assignment(node: Node) -> Found | None:
+def _python_assignment(node: Node, text: Text) -> Found | None:
     left = node.child_by_field_name("left")
     if left is None:
         return None
     targets = left.named_children if left.type.endswith("_list") else [left]
-    return several("constant", (text_of(target) for target in targets))
+    return several("constant", (text(target) for target in targets))
 
 
 _RUBY_TYPES = ("Struct.new", "Class.new", "Data.define", "Module.new")
 
 
-def _ruby_assignment(node: Node) -> Found | None:
+def _ruby_assignment(node: Node, text: Text) -> Found | None:
     """``Foo = Struct.new(:a)`` is a type; only constants are definitions in Ruby."""
     left = node.child_by_field_name("left")
     if left is None or left.type != "constant":
         return None
-    is_type = text_of(node.child_by_field_name("right")).startswith(_RUBY_TYPES)
-    return found("type" if is_type else "constant", "class" if is_type else "", text_of(left))
+    is_type = text(node.child_by_field_name("right")).startswith(_RUBY_TYPES)
+    return found("type" if is_type else "constant", "class" if is_type else "", text(left))
 
 
 _RUBY_CALLS = frozenset(
-    ("attr_reader", "attr_writer", "attr_accessor", "define_method", "alias_method", "delegate")
-    + ("def_delegator", "def_delegators", "scope", "task", "namespace")
+    "attr_reader attr_writer attr_accessor define_method alias_method delegate def_delegator"
+    " def_delegators scope task namespace".split()
 )
 
 
-def _ruby_call(node: Node) -> Found | None:
+def _ruby_call(node: Node, text: Text) -> Found | None:
     """``attr_reader :a, :b`` and ``define_method(:x)`` define what their symbols name."""
-    if text_of(node.child_by_field_name("method")) not in _RUBY_CALLS:
+    if text(node.child_by_field_name("method")) not in _RUBY_CALLS:
         return None
     arguments = node.child_by_field_name("arguments")
     symbols = (
         (c for c in arguments.named_children if c.type == "simple_symbol") if arguments else ()
     )
-    names = tuple(text_of(symbol).lstrip(":") for symbol in symbols)
+    names = tuple(text(symbol).lstrip(":") for symbol in symbols)
     return Found("function", f"def {names[0]}", names) if names else None
 
 
-def _php_constants(node: Node) -> Found | None:
+def _php_constants(node: Node, text: Text) -> Found | None:
     names = (
-        text_of(child.named_children[0])
+        text(child.named_children[0])
         for child in node.named_children
         if child.type == "const_element" and child.named_children
     )
     return several("constant", names)
 
 
-def _php_define(node: Node) -> Found | None:
-    if text_of(node.child_by_field_name("function")) != "define":
+def _php_define(node: Node, text: Text) -> Found | None:
+    if text(node.child_by_field_name("function")) != "define":
         return None
     arguments = node.child_by_field_name("arguments")
-    name = text_of(arguments.named_children[0]) if arguments and arguments.named_children else ""
+    name = text(arguments.named_children[0]) if arguments and arguments.named_children else ""
     return found("constant", "", name.strip("\"'"))
 
 
-def _php_property(node: Node) -> Found | None:
+def _php_property(node: Node, text: Text) -> Found | None:
     return several(
         "constant",
         (
-            text_of(child.child_by_field_name("name")).lstrip("$")
+            text(child.child_by_field_name("name")).lstrip("$")
             for child in node.named_children
             if child.type == "property_element"
         ),
     )
 
 
-def _lua_assignment(node: Node) -> Found | None:
+def _lua_assignment(node: Node, text: Text) -> Found | None:
     """``M.foo = function`` is a function; a name that gets a value at the top is a constant."""
     targets = next((c for c in node.named_children if c.type == "variable_list"), None)
     values = next((c for c in node.named_children if c.type == "expression_list"), None)
     if targets is None or not targets.named_children:
         return None
-    shown = text_of(targets.named_children[0])
+    shown = text(targets.named_children[0])
     value = values.named_children[0] if values is not None and values.named_children else None
     if value is not None and value.type == "function_definition":
         return found("function", "function", shown)
@@ -103,40 +103,40 @@ def _lua_assignment(node: Node) -> Found | None:
     return Found("constant", shown, (simple_name(shown),))
 
 
-def _lua_field(node: Node) -> Found | None:
+def _lua_field(node: Node, text: Text) -> Found | None:
     value = node.child_by_field_name("value")
     if value is None or value.type != "function_definition":
         return None
-    return found("function", "function", text_of(node.child_by_field_name("name")))
+    return found("function", "function", text(node.child_by_field_name("name")))
 
 
-def _r_assignment(node: Node) -> Found | None:
+def _r_assignment(node: Node, text: Text) -> Found | None:
     """``f <- function(x)`` and ``K = 3``."""
-    if text_of(node.child_by_field_name("operator")) not in ("<-", "=", "<<-"):
+    if text(node.child_by_field_name("operator")) not in ("<-", "=", "<<-"):
         return None
     left, right = node.child_by_field_name("lhs"), node.child_by_field_name("rhs")
     if left is None or left.type not in ("identifier", "string"):
         return None
-    name = text_of(left).strip("\"'`")
+    name = text(left).strip("\"'`")
     if right is not None and right.type == "function_definition":
         return Found("function", f"function {name}", (name,))
     return Found("constant", name, (name,))
 
 
-def _bash_alias(node: Node) -> Found | None:
-    if text_of(node.child_by_field_name("name")) != "alias":
+def _bash_alias(node: Node, text: Text) -> Found | None:
+    if text(node.child_by_field_name("name")) != "alias":
         return None
     argument = node.child_by_field_name("argument")
-    name = text_of(argument).partition("=")[0]
+    name = text(argument).partition("=")[0]
     return Found("function", f"alias {name}", (name,)) if name else None
 
 
 def _head(kind: str, word: str) -> Reader:
     """Julia keeps names inside heads: ``f(x)::T where T``, ``A{T} <: B``."""
 
-    def read(node: Node) -> Found | None:
+    def read(node: Node, text: Text) -> Found | None:
         head = next((c for c in node.named_children if c.type in ("signature", "type_head")), None)
-        shown = text_of(_leftmost(head)) if head else text_of(node.child_by_field_name("name"))
+        shown = text(_leftmost(head)) if head else text(node.child_by_field_name("name"))
         return found(kind, word, shown)  # type: ignore[arg-type]
 
     return read
@@ -148,20 +148,20 @@ def _leftmost(node: Node | None) -> Node | None:
     return node
 
 
-def _julia_assignment(node: Node) -> Found | None:
+def _julia_assignment(node: Node, text: Text) -> Found | None:
     """``g(x) = x`` is a function."""
     left = node.named_children[0] if node.named_children else None
     if left is None:
         return None
     if left.type == "identifier":
-        return found("constant", "", text_of(left))
+        return found("constant", "", text(left))
     if left.type in ("call_expression", "where_expression", "typed_expression"):
-        return found("function", "function", text_of(_leftmost(left)))
+        return found("function", "function", text(_leftmost(left)))
     return None
 
 
-def _powershell_assignment(node: Node) -> Found | None:
-    shown = text_of(node.named_children[0]) if node.named_children else ""
+def _powershell_assignment(node: Node, text: Text) -> Found | None:
+    shown = text(node.named_children[0]) if node.named_children else ""
     return several("constant", iter((shown.lstrip("$").rpartition(":")[2],)))
 
 

@@ -10,31 +10,31 @@ from rag_agent.chunk.definitions import (
     Found,
     Reader,
     Row,
+    Text,
     all_named,
     found,
     holding,
     named,
     nameless,
     simple_name,
-    text_of,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def _go_method(node: Node) -> Found | None:
+def _go_method(node: Node, text: Text) -> Found | None:
     """``func (s *Server[T]) Foo()`` is shown as ``func (Server) Foo``."""
-    name = text_of(node.child_by_field_name("name"))
-    receiver = text_of(node.child_by_field_name("receiver")).strip("() ")
+    name = text(node.child_by_field_name("name"))
+    receiver = text(node.child_by_field_name("receiver")).strip("() ")
     owner = simple_name(receiver.split(" ")[-1].lstrip("*")) if receiver else ""
     return Found("function", f"func ({owner}) {name}", (name,)) if name else None
 
 
-def _rust_implementation(node: Node) -> Found | None:
+def _rust_implementation(node: Node, text: Text) -> Found | None:
     """``impl Display for Foo<T>`` is an implementation of ``Foo``."""
-    target = text_of(node.child_by_field_name("type"))
-    trait = text_of(node.child_by_field_name("trait"))
+    target = text(node.child_by_field_name("type"))
+    trait = text(node.child_by_field_name("trait"))
     shown = f"impl {trait} for {target}" if trait else f"impl {target}"
     name = simple_name(target.lstrip("&* "))
     return Found("implementation", shown, (name,)) if name else None
@@ -49,7 +49,7 @@ _ZIG_TYPES = {
 }
 
 
-def _zig_variable(node: Node) -> Found | None:
+def _zig_variable(node: Node, text: Text) -> Found | None:
     """``const Foo = struct {…}`` is a type; ``const x = @import(…)`` a constant."""
     names = [child for child in node.named_children if child.type == "identifier"]
     if not names:
@@ -57,14 +57,14 @@ def _zig_variable(node: Node) -> Found | None:
     word = next(
         (_ZIG_TYPES[child.type] for child in node.named_children if child.type in _ZIG_TYPES), ""
     )
-    return found("type" if word else "constant", word, text_of(names[0]))
+    return found("type" if word else "constant", word, text(names[0]))
 
 
 def _fortran(word: str, statement: str, kind: DefinitionKind = "function") -> Reader:
-    def read(node: Node) -> Found | None:
+    def read(node: Node, text: Text) -> Found | None:
         head = next((c for c in node.named_children if c.type == statement), None)
         name = head and (head.child_by_field_name("name") or _first_name(head))
-        return found(kind, word, text_of(name))
+        return found(kind, word, text(name))
 
     return read
 
