@@ -141,12 +141,14 @@ def _normalised(name: str) -> str:
 
 
 def _imported_by_the_package() -> set[str]:
-    """Top-level names in all import statements, those in functions and for types included."""
+    """Top-level names in all import statements, wherever they stand, and in find_spec calls."""
     names = set()
     for path in (_ROOT / "rag_agent").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("find_spec"):
+                names |= {ast.literal_eval(argument) for argument in node.args}
             elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
                 names.add(node.module.partition(".")[0])
     return names
