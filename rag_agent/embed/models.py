@@ -63,7 +63,7 @@ _ROWS = (
         model_file="model.onnx",
         sha256=MappingProxyType(
             {  # printed by scripts/build_model.py
-                "model.onnx": "fac86797479c2689b5c0a678f28a15026c2c32718f623a8fef26428534a23a49",
+                "model.onnx": "a796e810ce0e8757f4bd2fabd2b7b0f3cef0a0ee168e193bddf8f5f74ef0db46",
                 "tokenizer.json": (
                     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
                 ),
