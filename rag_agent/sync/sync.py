@@ -20,6 +20,7 @@ from rag_agent.extract import extract
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync.content import reject
+from rag_agent.sync.reasons import UNREADABLE
 from rag_agent.sync.secrets import mask
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
 from rag_agent.types import Document, Root, Skipped, Source, StoredDocument, SyncReport
@@ -34,6 +35,9 @@ _SCAN_EVERY = 500  # files between two reports of the scan
 _FINE_TICK = 20_000_000  # nanoseconds; Linux, NTFS and APFS are finer than this
 _COARSE_TICK = 2_000_000_000  # FAT counts two seconds, HFS+ and ext3 one
 _UNTRUSTED_TIME = 0
+
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
 @dataclass(slots=True)
@@ -89,7 +93,9 @@ def sync_documents(
                 known[candidate.path] = stored
         elif not _sync_one(store, root, candidate, stored, tally, anew) and stored is not None:
             known[candidate.path] = stored
-    gone = [document.id for document in known.values()]
+    unread = tuple(s.path for s in tally.skipped if s.reason == UNREADABLE and s.path[-1:] == "/")
+    # Of a folder that could not be listed nothing is known, so nothing of it is forgotten.
+    gone = [d.id for d in known.values() if not d.path.startswith(unread)]
     store.forget(gone)
     store.set_skipped(root, tally.skipped, under)
     report(Progress("extract", len(candidates), len(candidates)))
@@ -163,7 +169,7 @@ def _sync_one(
         return False  # it vanished since the walk, which is no fault of anybody
     except OSError as error:
         # Nothing is known against what the index has of it.
-        tally.skipped.append(Skipped(candidate.path, "unreadable", error.strerror or str(error)))
+        tally.skipped.append(Skipped(candidate.path, UNREADABLE, error.strerror or str(error)))
         return stored is not None
     except ExtractError as error:
         tally.skipped.append(
@@ -185,7 +191,9 @@ def _sync_one(
 
 def _read(candidate: Candidate) -> tuple[bytes, Source]:
     """The bytes of a file and the state they belong to."""
-    with candidate.absolute.open("rb") as file:
+    # A file may become a link between the walk and here, and must not lead out of the root then.
+    handle = os.open(candidate.location, os.O_RDONLY | _NO_LINKS | _BINARY)
+    with os.fdopen(handle, "rb") as file:
         data = file.read()
         stat = os.fstat(file.fileno())
     mtime = stat.st_mtime_ns
@@ -201,10 +209,13 @@ def _document(data: bytes, path: str) -> Document:
         raise ExtractError(path, *rejected)
     document = extract(data, path)
     text, removed = mask(document.text)
+    title, in_title = mask(document.title)
+    metadata = {name: mask(value)[0] for name, value in document.metadata.items()}
+    removed += in_title
     if removed:
         warning = f"{removed} secret{'s' if removed > 1 else ''} removed from the text"
-        document = replace(document, text=text, warnings=(*document.warnings, warning))
-    return document
+        document = replace(document, warnings=(*document.warnings, warning))
+    return replace(document, text=text, title=title, metadata=metadata)
 
 
 def _same_state(candidate: Candidate, state: Source | Skipped) -> bool:
