@@ -81,8 +81,22 @@ def example(question: Question, file: FileMatch) -> float:
 
 
 def vendored(question: Question, file: FileMatch) -> float:
-    """1 for code of others that lies in the tree unless the question is about it."""
+    """1 for code of others, or built code, in the tree unless the question is about it."""
     return _is_of_class(_VENDORED, question, file.document.path)
+
+
+def history(question: Question, file: FileMatch) -> float:
+    """1 for changelogs, which mention everything, unless the question is about changes."""
+    # history.py is the code of something.
+    return _is_of_class(_HISTORY, question, file.document.path) * _is_prose(file)
+
+
+def prose(question: Question, file: FileMatch) -> float:
+    """1 for documents unless the question is about documents.
+
+    Where there are no other files it takes the same from each and changes nothing.
+    """
+    return _is_prose(file) * (not _DOCUMENT_WORDS & question.words.keys())
 
 
 # The two parts of the blend, beside which the signals stand in a hit.
@@ -90,13 +104,15 @@ WORDS = "words"
 MEANING = "meaning"
 
 SIGNALS: tuple[Signal, ...] = (
-    Signal("file name", 0.28, name_coverage, "the file's name has words of the question"),
-    Signal("definition", 0.28, definition, "it defines a name that the question gives"),
+    Signal("file name", 0.35, name_coverage, "the file's name has words of the question"),
+    Signal("definition", 0.42, definition, "it defines a name that the question gives"),
     Signal("sought", 0.8, sought, "the question is nothing but a name that it defines"),
-    Signal("defined names", 0.28, name_match, "a name it defines is like the question"),
+    Signal("defined names", 0.3, name_match, "a name it defines is like the question"),
     Signal("test", -0.42, test, "it is a test, and the question is not about tests"),
     Signal("example", -0.35, example, "it is an example, and the question is not about examples"),
-    Signal("vendored", -0.49, vendored, "it is a copy of foreign code"),
+    Signal("vendored", -0.49, vendored, "it is a copy of foreign or built code"),
+    Signal("history", -0.3, history, "it is a changelog, and the question is not about changes"),
+    Signal("document", -0.15, prose, "it is a document, and the question does not ask for one"),
 )
 
 
@@ -182,11 +198,27 @@ _EXAMPLE = _PathClass(
 _VENDORED = _PathClass(
     frozenset(
         "vendor vendored _vendor third_party third-party thirdparty 3rdparty external extern deps "
-        "node_modules bundled".split()
+        "node_modules bundled dist".split()
     ),
     re.compile(r"\.min\.(?:js|css)$"),
-    _stems("vendor vendored third party external bundled"),
+    _stems("vendor vendored third party external bundled dist"),
 )
+_HISTORY = _PathClass(
+    frozenset({"newsfragments", "changelog.d", "changelogs"}),
+    re.compile(
+        r"^(?:change(?:s|log)|history|news|releases?|release[_-]?notes|whats[_-]?new)(?=[_.\-]|$)",
+        re.IGNORECASE,
+    ),
+    _stems("change changed changelog history release released version news"),
+)
+_DOCUMENT_WORDS = _stems(
+    "document documents documentation docs readme guide manual tutorial changelog release notes "
+    "install installation faq note paper article chapter"
+)
+
+
+def _is_prose(file: FileMatch) -> float:
+    return float(file.document.kind == "prose")
 
 
 def _is_of_class(kind: _PathClass, question: Question, path: str) -> float:

@@ -9,7 +9,7 @@ from rag_agent.search.matches import ChunkMatch, FileMatch
 from rag_agent.search.question import Question
 from rag_agent.store import StoredChunk
 from rag_agent.tokens import query_words
-from rag_agent.types import Chunk, Definition, Root, Source, StoredDocument
+from rag_agent.types import Chunk, Definition, Kind, Root, Source, StoredDocument
 
 
 def ask(text: str) -> Question:
@@ -17,8 +17,14 @@ def ask(text: str) -> Question:
     return Question(text, words, dict.fromkeys(words, 2.0), names=tuple(text.split()))
 
 
-def file(path: str, definitions: Sequence[Definition] = (), *, asked: bool = False) -> FileMatch:
-    document = StoredDocument(1, Root(1, "/r"), path, "code", "", "", Source(1, 1, ""), 1, False)
+def file(
+    path: str,
+    definitions: Sequence[Definition] = (),
+    *,
+    asked: bool = False,
+    kind: Kind = "code",
+) -> FileMatch:
+    document = StoredDocument(1, Root(1, "/r"), path, kind, "", "", Source(1, 1, ""), 1, False)
     chunk = Chunk(path, 1, 9, "text", definitions=tuple(definitions))
     match = ChunkMatch(
         StoredChunk(1, document, chunk, path), asked=tuple(definitions) if asked else ()
@@ -105,6 +111,7 @@ def test_the_best_defined_name_counts_by_what_it_shares_with_the_question() -> N
         (signals.vendored, "third_party/url.c"),
         (signals.vendored, "web/vendor/jquery.js"),
         (signals.vendored, "web/jquery.min.js"),
+        (signals.vendored, "dist/url.js"),
     ],
 )
 def test_tests_examples_and_copies_are_known_by_their_paths(
@@ -115,7 +122,14 @@ def test_tests_examples_and_copies_are_known_by_their_paths(
 
 @pytest.mark.parametrize(
     "path",
-    ["src/url.py", "src/contest.py", "src/latest/url.py", "src/attestation.go", "spectrum.ts"],
+    [
+        "src/url.py",
+        "src/contest.py",
+        "src/latest/url.py",
+        "src/attestation.go",
+        "spectrum.ts",
+        "newsletter.py",
+    ],
 )
 def test_names_that_merely_contain_such_words_are_not(path: str) -> None:
     for signal in (signals.test, signals.example, signals.vendored):
@@ -135,6 +149,27 @@ def test_no_penalty_when_the_question_is_about_them(
     signal: signals.Measure, path: str, question: str
 ) -> None:
     assert signal(ask(question), file(path)) == 0.0
+
+
+@pytest.mark.parametrize("path", ["CHANGELOG.md", "docs/release-notes.md", "HISTORY"])
+def test_a_changelog_is_known_by_its_name_unless_changes_are_asked_for(path: str) -> None:
+    changelog = file(path, kind="prose")
+    assert signals.history(ask("parse a url"), changelog) == 1.0
+    assert signals.history(ask("what changed in the last release"), changelog) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"), [("src/history.py", "code"), ("newsletter.md", "prose"), ("a.md", "prose")]
+)
+def test_code_and_other_documents_are_no_changelogs(path: str, kind: Kind) -> None:
+    assert signals.history(ask("parse a url"), file(path, kind=kind)) == 0.0
+
+
+def test_a_document_yields_to_code_unless_documents_are_asked_for() -> None:
+    readme = file("README.md", kind="prose")
+    assert signals.prose(ask("parse a url"), readme) == 1.0
+    assert signals.prose(ask("the guide to url parsing"), readme) == 0.0
+    assert signals.prose(ask("parse a url"), file("url.py")) == 0.0
 
 
 def test_every_signal_has_a_name_of_its_own_and_a_phrase() -> None:
