@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rag_agent.chunk import code, lines, markdown
+from rag_agent.chunk import code, lines, markdown, pages, rows
 from rag_agent.chunk.cut import assemble
 from rag_agent.chunk.outline import Outline
 from rag_agent.types import Chunk, Document
@@ -20,8 +20,11 @@ passages, headings or definitions: a cost, a size, a grammar or a row of a langu
 
 _Outliner = Callable[[Document, Sequence[str]], Outline]
 
-_BY_KIND: Mapping[str, _Outliner] = {"code": code.outline, "prose": markdown.outline}
-"""The kind of a document -> its way of cutting."""
+_BY_KIND: Mapping[str, _Outliner] = {
+    "code": code.outline,
+    "data": rows.outline,
+    "prose": markdown.outline,
+}
 
 
 def chunk(document: Document) -> list[Chunk]:
@@ -31,5 +34,12 @@ def chunk(document: Document) -> list[Chunk]:
     carry its number. A document without text gives an empty list.
     """
     text_lines = document.text.split("\n")
-    outliner = _BY_KIND.get(document.kind, lines.outline)
-    return assemble(document, text_lines, outliner(document, text_lines))
+    return assemble(document, text_lines, _way(document)(document, text_lines))
+
+
+def _way(document: Document) -> _Outliner:
+    if document.pages:
+        return pages.outline
+    if document.converted:  # Markdown, whatever the format was
+        return markdown.outline
+    return _BY_KIND.get(document.kind, lines.outline)

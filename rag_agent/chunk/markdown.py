@@ -18,6 +18,7 @@ _CODE = 1.2
 _CODE_AFTER_BLANK = 1.05
 _BELOW_HEADING = 2.0
 
+_LOOK = 300  # characters of a line that are looked at
 _FENCE = re.compile(r"[ >]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})([^\n]*)$")
 _ITEM_START = re.compile(r"\s*(?:[-*+•]|\d{1,9}[.)])\s")
 _SENTENCE_END = re.compile("[.!?:\u3002\uff01\uff1f][\"')\\]]*\\s*$")  # and their wide forms
@@ -27,8 +28,11 @@ _FRONT_MATTER = {"---": ("---", "..."), "+++": ("+++",)}
 def outline(document: Document, lines: Sequence[str]) -> Outline:
     """Headings are found by the document's language; conversions are Markdown."""
     language = "markdown" if document.converted else document.language
-    literal = _literal_lines(lines)
-    headings = list(FINDERS.get(language, FINDERS["text"])(lines, literal))
+    # Beginnings decide; a pattern on a line of megabytes would be slow.
+    beginnings = [line[:_LOOK] for line in lines]
+    find = FINDERS.get(language, FINDERS["text"])
+    literal = _literal_lines(beginnings, fences=find is FINDERS["markdown"])
+    headings = list(find(beginnings, literal))
     costs = paragraph_costs(lines, literal)
     for heading in headings:
         for line in range(heading.start + 1, min(heading.end + 1, len(lines))):
@@ -56,7 +60,7 @@ def paragraph_costs(lines: Sequence[str], literal: Sequence[bool]) -> list[float
         elif _ITEM_START.match(line):
             costs.append(_ITEM)
         else:
-            costs.append(_SENTENCE if _SENTENCE_END.search(previous) else _LINE)
+            costs.append(_SENTENCE if _SENTENCE_END.search(previous[-_LOOK:]) else _LINE)
         previous = line
     return costs
 
@@ -69,13 +73,13 @@ def _keep_with_next(costs: list[float], lines: Sequence[str], line: int) -> None
         costs[line] = _BELOW_HEADING
 
 
-def _literal_lines(lines: Sequence[str]) -> list[bool]:
-    """Which lines lie in front matter or in a fenced block, fences included."""
+def _literal_lines(lines: Sequence[str], *, fences: bool) -> list[bool]:
+    """Which lines lie in front matter or, where there are any, in a fenced block."""
     literal = [False] * len(lines)
     start = _front_matter_end(lines)
     literal[:start] = [True] * start
     fence = ""
-    for index in range(start, len(lines)):
+    for index in range(start, len(lines) if fences else 0):
         found = _FENCE.match(lines[index])
         if fence:
             literal[index] = True

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _SCOPE = 0.12  # a definition, for each scope around it
 _SCOPES = 0.5  # at most
 _SHORT = 0.25  # more for a definition on one line that follows another line directly
-_CLAUSE = 0.6  # a further equation of a long function
-_STATEMENT = 0.62
-_NESTING = 0.04  # more for each level of the tree
+_CLAUSE = 0.7  # a further equation of a long function
+_STATEMENT = 0.8
+_NESTING = 0.03  # more for each level of the tree
 _DEEPEST = 1.2
 _AFTER_BLANK = 0.15  # less for a statement after a blank line
 _INSIDE = 1.3  # the middle of a statement, a comment, a string; the first part of a body

@@ -14,9 +14,24 @@ MOST_LINES = 60
 MOST_PASSAGE_CHARACTERS = 1100
 
 _WORDS = st.sampled_from(
-    "# Title|===|---|```|def f():|class A {|}|    return 1|key: value|a,b,c|| |\t|== Head|* Org|~~~"
-    '|\x0c|\x85|{"a": [|"open quote|// note|@decorated|function g() {'.split("|")
-    + ["x" * 80, "y" * 2500, "word " * 700, "z" * 7000]
+    [
+        *(
+            "# Title",
+            "===",
+            "---",
+            "```",
+            "~~~",
+            "== Head",
+            "* Org",
+            "key: value",
+            "a,b,c",
+            "",
+            " ",
+        ),
+        *("def f():", "class A {", "}", "    return 1", "@decorated", "function g() {", "// note"),
+        *(" ", "\t", "\x0c", "\x85", '{"a": [', '"open quote', "<script>", "</script>"),
+        *("x" * 80, "y" * 2500, "word " * 700, "z" * 7000),
+    ]
 )
 _TEXTS = st.one_of(
     st.text(max_size=300),
@@ -26,7 +41,14 @@ _DOCUMENTS = [
     ("prose", "markdown"),
     ("prose", "rst"),
     ("prose", "text"),
-    ("code", ""),
+    ("code", "cobol"),
+    ("code", "python"),
+    ("code", "typescript"),
+    ("code", "haskell"),
+    ("code", "vue"),
+    ("data", "csv"),
+    ("data", "yaml"),
+    ("data", "xml"),
 ]
 
 

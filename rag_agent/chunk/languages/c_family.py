@@ -51,7 +51,7 @@ def _qualified(kind: DefinitionKind, shown: str) -> Found | None:
     """``ns::Foo<T>::bar`` is shown whole and defines ``bar``."""
     if "operator" in shown:
         start = shown.index("operator")
-        return Found(kind, shown, (shown[start:].replace(" ", ""),))
+        return Found(kind, shown, (shown[start:],))
     last = shown.rpartition("::")[2]
     result = found(kind, "", last)
     return result and Found(kind, shown, result.names)

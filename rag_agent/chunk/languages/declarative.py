@@ -128,7 +128,7 @@ ROWS: Mapping[str, Row] = {
         through="definition type_system_definition type_definition executable_definition",
     ),
     "hcl": Row({"block": _hcl_block}, through="body"),
-    "nix": Row({"binding": _nix_binding}),
+    "nix": Row({"binding": _nix_binding}, through="binding_set"),
     "cmake": Row(
         {
             "function_def": _cmake_definition,

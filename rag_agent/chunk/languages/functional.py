@@ -25,21 +25,15 @@ if TYPE_CHECKING:
 
 def _haskell_function(node: Node, text: Text) -> Found | None:
     """An equation or a signature; operators are defined without their parentheses."""
+    if (names := node.child_by_field_name("names")) is not None:  # f, g :: Int
+        shown_names = tuple(text(child).strip("() ") for child in names.named_children)
+        return Found("function", ", ".join(shown_names), shown_names)
     name = node.child_by_field_name("name")
     if name is None:
         infix = next((c for c in node.named_children if c.type == "infix"), None)
         name = infix and infix.child_by_field_name("operator")
     shown = text(name).strip("()` ")
-    if not shown:
-        return _haskell_signatures(node, text)
-    return Found("function", shown, (shown,))
-
-
-def _haskell_signatures(node: Node, text: Text) -> Found | None:
-    """``f, g :: Int``."""
-    names = node.child_by_field_name("names")
-    shown = tuple(text(child).strip("() ") for child in names.named_children) if names else ()
-    return Found("function", ", ".join(shown), shown) if shown else None
+    return Found("function", shown, (shown,)) if shown else None
 
 
 def _haskell_instance(node: Node, text: Text) -> Found | None:

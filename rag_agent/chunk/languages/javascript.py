@@ -41,9 +41,10 @@ def _value_kind(node: Node | None) -> str:
 def _variable(node: Node, text: Text) -> Found | None:
     """``const f = () => …`` is a function, other variables are constants."""
     name = node.child_by_field_name("name")
-    kind = _value_kind(node.child_by_field_name("value"))
-    if name is None:
+    value = node.child_by_field_name("value")
+    if name is None or text(value).startswith(("require(", "import(")):
         return None
+    kind = _value_kind(value)
     if name.type != "identifier":  # const { a, b } = …
         return several("constant", (text(child) for child in name.named_children))
     if kind == "function":

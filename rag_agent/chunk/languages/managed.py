@@ -10,6 +10,7 @@ from rag_agent.chunk.definitions import (
     Row,
     Text,
     all_named,
+    first_of,
     fixed,
     found,
     holding,
@@ -84,6 +85,15 @@ def _swift_type(node: Node, text: Text) -> Found | None:
 def _scala_values(node: Node, text: Text) -> Found | None:
     pattern = node.child_by_field_name("pattern") or node.child_by_field_name("name")
     return several("constant", iter((text(pattern),)))
+
+
+def _dart_method(node: Node, text: Text) -> Found | None:
+    """The body of a method follows its signature, whatever kind of signature it is."""
+    signature = node.named_children[0] if node.named_children else None
+    name = signature and (
+        signature.child_by_field_name("name") or first_of(signature, "identifier", "operator")
+    )
+    return found("function", "", text(name))
 
 
 def _dart_identifiers(node: Node, text: Text) -> Found | None:
@@ -196,6 +206,7 @@ ROWS: Mapping[str, Row] = {
             "extension_declaration": named("implementation", "extension"),
             "extension_type_declaration": named("type", "extension type"),
             "type_alias": holding("type", "typedef", "type_identifier"),
+            "method_signature": _dart_method,
             "function_signature": named("function"),
             "getter_signature": named("function", "get"),
             "setter_signature": named("function", "set"),
@@ -206,7 +217,7 @@ ROWS: Mapping[str, Row] = {
             "initialized_identifier_list": _dart_identifiers,
             "enum_constant": named("constant"),
         },
-        through="method_signature declaration",
+        through="declaration",
         leading="annotation inferred_type const_builtin final_builtin",
         tail="function_body",
     ),

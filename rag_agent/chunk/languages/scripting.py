@@ -42,6 +42,12 @@ def _ruby_assignment(node: Node, text: Text) -> Found | None:
     return found("type" if is_type else "constant", "class" if is_type else "", text(left))
 
 
+def _ruby_singleton(node: Node, text: Text) -> Found | None:
+    owner = text(node.child_by_field_name("object"))
+    name = text(node.child_by_field_name("name"))
+    return Found("function", f"def {owner}.{name}", (name,)) if name else None
+
+
 _RUBY_CALLS = frozenset(
     "attr_reader attr_writer attr_accessor define_method alias_method delegate def_delegator"
     " def_delegators scope task namespace".split()
@@ -98,7 +104,7 @@ def _lua_assignment(node: Node, text: Text) -> Found | None:
     value = values.named_children[0] if values is not None and values.named_children else None
     if value is not None and value.type == "function_definition":
         return found("function", "function", shown)
-    if "[" in shown:
+    if "[" in shown or text(value).startswith("require"):
         return None
     return Found("constant", shown, (simple_name(shown),))
 
@@ -199,7 +205,7 @@ ROWS: Mapping[str, Row] = {
             "class": named("type", "class"),
             "module": named("module", "module"),
             "method": named("function", "def"),
-            "singleton_method": named("function", "def self."),
+            "singleton_method": _ruby_singleton,
             "assignment": _ruby_assignment,
             "call": _ruby_call,
             "alias": named("function", "alias"),

@@ -50,9 +50,9 @@ _ZIG_TYPES = {
 
 
 def _zig_variable(node: Node, text: Text) -> Found | None:
-    """``const Foo = struct {…}`` is a type; ``const x = @import(…)`` a constant."""
+    """``const Foo = struct {…}`` is a type; ``const x = @import(…)`` defines nothing here."""
     names = [child for child in node.named_children if child.type == "identifier"]
-    if not names:
+    if not names or any(text(c).startswith("@import") for c in node.named_children[1:2]):
         return None
     word = next(
         (_ZIG_TYPES[child.type] for child in node.named_children if child.type in _ZIG_TYPES), ""
