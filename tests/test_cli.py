@@ -302,6 +302,27 @@ def read_terminal(terminal: int) -> bytes:
         return b""
 
 
+def test_completion_knows_the_index_and_its_settings(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    main(["index"])
+    main(["ext", "remove", ".rs"])
+    main(["exclude", "build/"])
+    for asked, offered in [
+        (["find", "=pa"], "parser.py\n"),
+        (["ext", "add", "="], ".rs\n"),
+        (["ext", "remove", "=.pyi"], ".pyi\n"),
+        (["exclude", "=-b"], "-build/\n"),
+        (["index", "="], ":files\n"),
+    ]:
+        capfd.readouterr()
+        assert main(["__complete", *asked]) == 0
+        assert capfd.readouterr().out == offered
+    (project / ".pi" / "rag" / "config.json").write_text("{broken", encoding="utf-8")
+    assert main(["__complete", "ext", "remove", "="]) == 1
+    assert capfd.readouterr().out == ""
+
+
 def test_eval_runs_and_scores(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
     main(["index"])
     queries = project / "queries.jsonl"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from rag_agent.commands.layout import duration, printable
+from rag_agent.commands.layout import counted, duration, printable
 from rag_agent.progress import Progress, Report
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class _Bar:
 
 def _found(progress: Progress) -> str:
     if progress.stage == "scan" and progress.done == progress.total:
-        return f"Found {progress.done:,} files to index"
+        return f"Found {counted(progress.done, 'file')} to index"
     return ""
 
 

@@ -22,15 +22,18 @@ class Stopped(BaseException):
 
 
 class Job:
-    """One indexing run. ``searchable`` is set when words are found, or when it ended before.
+    """One indexing run; without a ``target`` it only makes the vectors that are missing.
 
-    After that ``result`` holds what was done, or ``error`` why nothing was. ``ended`` is set when
-    the thread has nothing more to do.
+    ``searchable`` is set when words are found, or when it ended before. After that ``result`` holds
+    what was done, or ``error`` why nothing was. ``ended`` is set when the thread has nothing more
+    to do.
     """
 
-    def __init__(self, base: Path, target: Path) -> None:
+    def __init__(self, base: Path, target: Path | None = None) -> None:
         self.target = target
         self.searchable = threading.Event()
+        if target is None:
+            self.searchable.set()
         self.ended = threading.Event()
         self.progress: Progress | None = None
         self.result: SyncReport | None = None
@@ -50,10 +53,9 @@ class Job:
         """Ask it to end after the transaction it is in; what is done is kept."""
         self._stop.set()
 
-    def join(self, seconds: float) -> bool:
-        """Wait for its end; false when it takes longer."""
+    def join(self, seconds: float) -> None:
+        """Wait for its end, at most this long."""
         self._thread.join(seconds)
-        return not self._thread.is_alive()
 
     @property
     def state(self) -> dict[str, object]:
@@ -63,7 +65,7 @@ class Job:
             state = "stopped" if self.stopped else "failed" if self.error else "done"
         progress = self.progress
         return {
-            "path": str(self.target),
+            "path": "" if self.target is None else str(self.target),
             "state": state,
             "error": str(self.error) if self.error else "",
             "seconds": round((self._end or time.time()) - self.began, 1),
@@ -77,7 +79,8 @@ class Job:
             from rag_agent.index import open as open_index  # heavy, not for answering initialize
 
             with open_index(self._base) as index:
-                self.result = index.sync(self.target, report=self._report, vectors=False)
+                if self.target is not None:
+                    self.result = index.sync(self.target, report=self._report, vectors=False)
                 self.searchable.set()
                 index.embed(self._report)
         except Stopped:
@@ -85,7 +88,7 @@ class Job:
         except RagError as error:
             self.error = error
         except Exception as error:  # noqa: BLE001 - the tool that waits for it shows it
-            _log.exception("indexing %s failed", self.target)
+            _log.exception("indexing %s failed", self.target or "vectors")
             self.error = error
         finally:
             self._end = time.time()

@@ -42,13 +42,19 @@ class Project:
         self._patience = patience
         self._reader = Reader()
         self._job: Job | None = None
+        self._resumed = False
+        self._stopping = False
 
     def stop(self, seconds: float) -> None:
-        """End the work, waiting this long for the transaction that it is in."""
+        """End the work, waiting at most this long for the transaction that it is in, and once."""
+        if self._stopping:
+            return
+        self._stopping = True
+        end = time.monotonic() + seconds
         if self._job is not None:
             self._job.stop()
             self._job.join(seconds)
-        self._reader.close(seconds)
+        self._reader.close(max(0.0, end - time.monotonic()))
 
     async def index(self, base: Path, arguments: IndexArguments, report: ReportProgress) -> str:
         """Index a path; what takes longer than ``patience`` goes on in the background.
@@ -81,24 +87,34 @@ class Project:
             QueryError: the query or its filter cannot be understood.
         """
 
-        def ask(index: Index) -> str:
+        def ask(index: Index) -> tuple[str, int]:
             from rag_agent.context import render_results
 
             found = index.search(arguments.query, arguments.limit, arguments.where)
-            return render_results(found, arguments.max_tokens)
+            pending = 0 if self._resumed else index.status().pending
+            return render_results(found, arguments.max_tokens), pending
 
-        return await self._reader.ask(base, ask)
+        text, pending = await self._reader.ask(base, ask)
+        self._resume(base, pending)
+        return text
 
     async def status(self, base: Path) -> str:
         """The status as JSON."""
         found = await self._reader.ask(base, lambda index: index.status())
         return json.dumps(_status(found, self._job), ensure_ascii=False)
 
+    def _resume(self, base: Path, pending: int) -> None:
+        """Go on, once, with the vectors that an earlier process left when its client went away."""
+        self._resumed = True
+        if pending and self._job is None:
+            self._job = Job(base)
+            self._job.start()
+
     async def _start(self, base: Path, target: Path) -> tuple[Job, bool]:
         """The job for this path, and whether this call began it."""
         running = self._job
         if running is not None and not running.searchable.is_set():
-            if target != running.target and running.target not in target.parents:
+            if running.target is not None and not target.is_relative_to(running.target):
                 raise StoreBusy(
                     f"{running.target} is being indexed ({_progress_text(running.progress)}); call "
                     "rag_index again when rag_status says that it is done. rag_query works "

@@ -29,7 +29,7 @@ from pydantic import ValidationError
 from rag_agent import __version__
 from rag_agent.errors import RagError
 from rag_agent.server.project import Project
-from rag_agent.server.stdio import Lifeline
+from rag_agent.server.stdio import GRACE, Lifeline
 from rag_agent.server.tools import (
     ARGUMENTS,
     INSTRUCTIONS,
@@ -43,7 +43,6 @@ _log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
 _ROOTS = "roots"
 _ROOTS_TIMEOUT = 5.0  # seconds; a client that does not answer has no say in the folder
-_STOP = 3.0  # seconds for the work to end with a connection
 
 
 def run(wire_in: TextIO, wire_out: TextIO, lifeline: Callable[[Any], Lifeline]) -> int:
@@ -77,7 +76,7 @@ def build(project: Project) -> Server[Any]:
         try:
             yield {}
         finally:
-            project.stop(_STOP)
+            project.stop(GRACE)
 
     return Server(
         "rag_agent",

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TextIO
 
-_GRACE = 3.0  # seconds to end a transaction; then the process goes, which loses only that one
+GRACE = 3.0  # seconds to end a transaction; then the process goes, which loses only that one
 _LOOK_FOR_PARENT_EVERY = 1.0  # seconds
 
 
@@ -57,10 +57,10 @@ class Lifeline:
 
     def end(self) -> None:
         """The orderly end: the client closed stdin. The process does not outlast the grace."""
-        last = threading.Timer(_GRACE + 1, _leave, [0])
+        last = threading.Timer(GRACE + 1, _leave, [0])
         last.daemon = True
         last.start()
-        self._stop(_GRACE)
+        self._stop(GRACE)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._wishes.put(128 + number)
@@ -76,7 +76,7 @@ class Lifeline:
                 if os.getppid() == parent:
                     continue
                 code = 0
-            self._stop(_GRACE)
+            self._stop(GRACE)
             # stdin may be blocked in a read that nothing can interrupt, so no orderly return.
             _leave(code)
 
