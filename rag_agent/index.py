@@ -17,21 +17,21 @@ from rag_agent import legacy, paths, tracked
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load
-from rag_agent.errors import EmbedError, StoreBusy, StoreError, WalkError
+from rag_agent.errors import EmbedError, StoreBusy, StoreError
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
 from rag_agent.status import LAST_SYNC, describe, diagnose
 from rag_agent.store import Store, set_aside_if_corrupt
-from rag_agent.sync import freshness
+from rag_agent.sync.freshness import outdated_documents, true_to_disk
 from rag_agent.sync.lock import WriteLock, running
-from rag_agent.sync.sync import finish, merged, sync_documents, sync_file
+from rag_agent.sync.roots import sync_roots
+from rag_agent.sync.sync import sync_file
 from rag_agent.sync.vectors import Embedded, embed_pending
 from rag_agent.sync.walk import WalkRules, check_root, rules_from
 from rag_agent.types import (
     Check,
     Context,
     Embedder,
-    Hit,
     Mode,
     Scope,
     SearchResults,
@@ -43,6 +43,7 @@ from rag_agent.types import (
 _log = logging.getLogger(__name__)
 
 _NOTHING_INDEXED = "nothing is indexed here yet: run `rag-agent index` (or call rag_index)"
+_WAIT = 0.5  # seconds; a search that syncs a file writes for less
 _WAIT_FOR_BATCH = 60.0  # seconds; how long vectors wait for a document sync between two batches
 _WAIT_FOR_HIT = 0.2  # seconds; a search waits no longer to bring a changed file up to date
 _EMBED_WITH_HIT = 16  # chunks; about 150 ms, for a changed file that a search just synced
@@ -136,7 +137,15 @@ class Index:
         notices = self._take_over_legacy()
         targets = self._track(path, force)
         with self._writing() as (store, lock):
-            done = self._sync_roots(store, targets, lock.telling(report), anew)
+            done = sync_roots(
+                store,
+                self.tracked_paths,
+                targets,
+                self._rules(),
+                lock.telling(report),
+                anew=anew,
+            )
+            store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
         legacy.remove_index(self.folder)
         done = replace(done, warnings=(*notices, *done.warnings))
         if vectors:
@@ -217,11 +226,11 @@ class Index:
         if store is None:
             return SearchResults(query, "lexical", (), 0.0, (_NOTHING_INDEXED,))
         results = self._search(store, query, limit, where)
-        outdated = freshness.outdated(results.hits)
+        outdated = outdated_documents(results)
         if outdated:
-            if self._sync_documents_of(outdated):
+            if self._sync_now(outdated):
                 results = self._search(store, query, limit, where)
-            results = self._true_to_disk(results)
+            results = true_to_disk(results, self._rules())
         took = (time.monotonic() - started) * 1000
         return replace(
             results, took_ms=took, notes=(*results.notes, *self._notes(store, results.mode))
@@ -281,10 +290,10 @@ class Index:
         paths.create_store_folder(self.folder)
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[Store, WriteLock]]:
+    def _writing(self, wait: float = _WAIT) -> Iterator[tuple[Store, WriteLock]]:
         self._create_folder()
         with (
-            WriteLock(self.folder) as lock,
+            WriteLock(self.folder, wait=wait) as lock,
             Store.open(paths.database(self.folder)) as store,
         ):
             yield store, lock
@@ -329,32 +338,6 @@ class Index:
     def _follow(self, wanted: Sequence[Path]) -> None:
         self.configure(tracked_paths=tracked.portable(wanted, self._project))
 
-    def _sync_roots(
-        self, store: Store, targets: Sequence[Path], report: Report, anew: bool
-    ) -> SyncReport:
-        followed = self.tracked_paths
-        untracked = [root for root in store.roots() if Path(root.path) not in followed]
-        reports = [SyncReport(removed=sum(store.remove_root(root) for root in untracked))]
-        rules = self._rules()
-        complete = len(targets) == len(followed)
-        for target in targets:
-            base = next(known for known in followed if target.is_relative_to(known))
-            under = "" if base == target else target.relative_to(base).as_posix()
-            complete = complete and not under
-            try:
-                root = store.add_root(str(base))
-                done = sync_documents(store, root, rules, report, under=under, anew=anew)
-            except WalkError as error:
-                if len(targets) == 1:
-                    raise
-                # An unmounted disk must not cost the index of it.
-                done = SyncReport(warnings=(f"{error}; what is indexed of it is kept",))
-                complete = False
-            reports.append(done)
-        finish(store, complete=complete)
-        store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
-        return merged(reports)
-
     def _rules(self) -> WalkRules:
         settings = self.config
         return rules_from(
@@ -393,16 +376,13 @@ class Index:
             store, query, embedder=self._model(), options=options, limit=limit, where=where
         )
 
-    def _sync_documents_of(self, documents: Sequence[StoredDocument]) -> bool:
-        """Bring a few changed files up to date on the spot; false when another process writes."""
-        embedder = self._model()
+    def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
+        """Bring a few changed files up to date on the spot; false when that cannot be now."""
         try:
-            with (
-                WriteLock(self.folder, wait=_WAIT_FOR_HIT),
-                Store.open(paths.database(self.folder)) as store,
-            ):
+            with self._writing(_WAIT_FOR_HIT) as (store, _):
                 for document in documents:
                     sync_file(store, document.root, document.path, self._rules())
+            embedder = self._model()
             if embedder is not None:
                 with Store.open(paths.database(self.folder)) as store:
                     embed_pending(
@@ -417,22 +397,6 @@ class Index:
             _log.info("changed files are not synced now: %s", error)
             return False
         return True
-
-    def _true_to_disk(self, results: SearchResults) -> SearchResults:
-        rules = self._rules()
-        hits: list[Hit] = []
-        dropped = 0
-        for hit in results.hits:
-            current = hit.document is None or freshness.is_current(hit.document)
-            found = hit if current else freshness.relocate(hit, rules)
-            if found is None:
-                dropped += 1
-            else:
-                hits.append(found)
-        notes = results.notes
-        if dropped:
-            notes = (*notes, f"{dropped} hit(s) left out: the files have changed since indexing")
-        return replace(results, hits=tuple(hits), notes=notes)
 
     def _notes(self, store: Store, mode: Mode) -> Iterator[str]:
         """What a reader of results should know about the state of the index."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +10,36 @@ from rag_agent.chunk import chunk
 from rag_agent.errors import ExtractError
 from rag_agent.sync.sync import read_document
 from rag_agent.sync.walk import WalkRules, admit
-from rag_agent.types import Chunk, Hit, Skipped, StoredDocument
+from rag_agent.types import Chunk, Hit, SearchResults, Skipped, StoredDocument
 
 
-def is_current(document: StoredDocument) -> bool:
+def outdated_documents(results: SearchResults) -> list[StoredDocument]:
+    """The documents of these hits whose files have changed or gone."""
+    documents = (hit.document for hit in results.hits)
+    return [document for document in documents if document and not _is_current(document)]
+
+
+def true_to_disk(results: SearchResults, rules: WalkRules) -> SearchResults:
+    """The results without what is no longer so: moved hits at their new lines, lost ones left out.
+
+    For when the index cannot be written: changed files are read and cut, nothing is stored.
+    """
+    hits: list[Hit] = []
+    for hit in results.hits:
+        current = hit.document is None or _is_current(hit.document)
+        found = hit if current else _relocated(hit, rules)
+        if found is not None:
+            hits.append(found)
+    lost = len(results.hits) - len(hits)
+    notes = results.notes
+    if lost:
+        notes = (*notes, f"{lost} hit(s) left out: their files have changed since indexing")
+    return replace(results, hits=tuple(hits), notes=notes)
+
+
+def _is_current(document: StoredDocument) -> bool:
     """Whether the file still has the content that was indexed: by size and time, else by hash."""
-    path = absolute_path(document)
+    path = _absolute_path(document)
     try:
         stat = path.stat()
         if stat.st_size != document.source.size:
@@ -28,17 +51,14 @@ def is_current(document: StoredDocument) -> bool:
         return False
 
 
-def absolute_path(document: StoredDocument) -> Path:
+def _absolute_path(document: StoredDocument) -> Path:
     """Where the document lies on disk; a root may be the file itself."""
     root = Path(document.root.path)
     return root if root.is_file() else root / document.path
 
 
-def relocate(hit: Hit, rules: WalkRules) -> Hit | None:
-    """The hit at the lines where its text stands now; None when the file no longer has it.
-
-    For when the index cannot be written: the file is read and cut, nothing is stored.
-    """
+def _relocated(hit: Hit, rules: WalkRules) -> Hit | None:
+    """The hit at the lines where its text stands now; None when the file no longer has it."""
     document = hit.document
     if document is None:
         return None
@@ -61,8 +81,3 @@ def relocate(hit: Hit, rules: WalkRules) -> Hit | None:
 def _moved(stored: Chunk, current: dict[str, Chunk]) -> Chunk | None:
     now = current.get(stored.text)
     return None if now is None else replace(stored, start=now.start, end=now.end)
-
-
-def outdated(hits: Sequence[Hit]) -> list[StoredDocument]:
-    """The documents of these hits whose files have changed or gone."""
-    return [h.document for h in hits if h.document is not None and not is_current(h.document)]

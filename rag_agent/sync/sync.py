@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -220,17 +219,3 @@ def _document(data: bytes, path: str) -> Document:
 
 def _same_state(candidate: Candidate, state: Source | Skipped) -> bool:
     return (candidate.size, candidate.mtime_ns) == (state.size, state.mtime_ns)
-
-
-def merged(reports: Sequence[SyncReport]) -> SyncReport:
-    """One report over several roots."""
-    return SyncReport(
-        added=sum(r.added for r in reports),
-        changed=sum(r.changed for r in reports),
-        removed=sum(r.removed for r in reports),
-        unchanged=sum(r.unchanged for r in reports),
-        chunks=sum(r.chunks for r in reports),
-        skipped=tuple(s for r in reports for s in r.skipped),
-        warnings=tuple(w for r in reports for w in r.warnings),
-        seconds=sum(r.seconds for r in reports),
-    )

@@ -1,0 +1,62 @@
+"""Sync what an index follows: every root, or one place below one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rag_agent.errors import WalkError
+from rag_agent.progress import Report
+from rag_agent.store import Store
+from rag_agent.sync.sync import finish, sync_documents
+from rag_agent.sync.walk import WalkRules
+from rag_agent.types import SyncReport
+
+
+def sync_roots(
+    store: Store,
+    followed: Sequence[Path],
+    targets: Sequence[Path],
+    rules: WalkRules,
+    report: Report,
+    *,
+    anew: bool = False,
+) -> SyncReport:
+    """Sync the ``targets``, each one of the ``followed`` roots or below one; forget other roots.
+
+    Raises:
+        WalkError: the only target cannot be walked. One of several is left as it is, with a
+            warning: an unmounted disk must not cost the index of it.
+    """
+    gone = [root for root in store.roots() if Path(root.path) not in followed]
+    reports = [SyncReport(removed=sum(store.remove_root(root) for root in gone))]
+    complete = len(targets) == len(followed)
+    for target in targets:
+        base = next(root for root in followed if target.is_relative_to(root))
+        under = "" if base == target else target.relative_to(base).as_posix()
+        complete = complete and not under
+        try:
+            root = store.add_root(str(base))
+            done = sync_documents(store, root, rules, report, under=under, anew=anew)
+        except WalkError as error:
+            if len(targets) == 1:
+                raise
+            done = SyncReport(warnings=(str(error),))
+            complete = False
+        reports.append(done)
+    finish(store, complete=complete)
+    return _merged(reports)
+
+
+def _merged(reports: Sequence[SyncReport]) -> SyncReport:
+    """One report over several roots."""
+    return SyncReport(
+        added=sum(r.added for r in reports),
+        changed=sum(r.changed for r in reports),
+        removed=sum(r.removed for r in reports),
+        unchanged=sum(r.unchanged for r in reports),
+        chunks=sum(r.chunks for r in reports),
+        skipped=tuple(s for r in reports for s in r.skipped),
+        warnings=tuple(w for r in reports for w in r.warnings),
+        seconds=sum(r.seconds for r in reports),
+    )
