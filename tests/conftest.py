@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+
+from rag_agent import extract
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -54,3 +57,10 @@ def _isolated(
     monkeypatch.setenv("NO_COLOR", "1")
     # Not the checkout, whose .pi/rag may be in use; not tmp_path, whose files tests list.
     monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _worker_ends_in_order() -> Iterator[None]:
+    """At exit the worker of the parsers would be killed, before it tells coverage what it ran."""
+    yield
+    extract.close()
