@@ -45,16 +45,16 @@ class Project:
         self._resumed = False
         self._stopping = False
 
-    def stop(self, seconds: float) -> None:
-        """End the work, waiting at most this long for the transaction that it is in, and once."""
-        if self._stopping:
-            return
-        self._stopping = True
-        end = time.monotonic() + seconds
-        if self._job is not None:
-            self._job.stop()
-            self._job.join(seconds)
-        self._reader.close(max(0.0, end - time.monotonic()))
+    def stop(self, seconds: float) -> bool:
+        """End the work, waiting at most this long for what it is in, and once; true if it ended."""
+        if not self._stopping:
+            self._stopping = True
+            end = time.monotonic() + seconds
+            if self._job is not None:
+                self._job.stop()
+                self._job.join(seconds)
+            self._reader.close(max(0.0, end - time.monotonic()))
+        return self._reader.ended and (self._job is None or self._job.ended.is_set())
 
     async def index(self, base: Path, arguments: IndexArguments, report: ReportProgress) -> str:
         """Index a path; what takes longer than ``patience`` goes on in the background.

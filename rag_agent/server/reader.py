@@ -42,6 +42,11 @@ class Reader:
             self._questions.put(None)
             self._thread.join(seconds)
 
+    @property
+    def ended(self) -> bool:
+        """Whether no question is being answered and none will be."""
+        return self._thread is None or not self._thread.is_alive()
+
     def _answer_all(self) -> None:
         while (asked := self._questions.get()) is not None:
             if asked.answer.set_running_or_notify_cancel():

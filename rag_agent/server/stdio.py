@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TextIO
 
-GRACE = 3.0  # seconds to end a transaction; then the process goes, which loses only that one
+GRACE = 1.0  # seconds to end a transaction; then the process goes, which loses only that one
 _LOOK_FOR_PARENT_EVERY = 1.0  # seconds
 
 
@@ -40,10 +40,10 @@ def take_stdio() -> tuple[TextIO, TextIO]:
 class Lifeline:
     """Ends the process on a signal, when its parent dies, and when ending takes too long.
 
-    ``stop`` gets the seconds that the work has to end.
+    ``stop`` gets the seconds that the work has to end, and says whether it did.
     """
 
-    def __init__(self, stop: Callable[[float], None]) -> None:
+    def __init__(self, stop: Callable[[float], bool]) -> None:
         self._stop = stop
         # Its put() may be called from a signal handler: it takes no lock that is held already.
         self._wishes: SimpleQueue[int] = SimpleQueue()
@@ -60,7 +60,8 @@ class Lifeline:
         last = threading.Timer(GRACE + 1, _leave, [0])
         last.daemon = True
         last.start()
-        self._stop(GRACE)
+        if not self._stop(GRACE):
+            _leave(0)  # ahead of an interpreter that ends around threads in the midst of C code
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._wishes.put(128 + number)
