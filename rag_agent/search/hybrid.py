@@ -84,7 +84,7 @@ def rank(question: Question, files: Sequence[FileMatch], alpha: float) -> list[S
     for file, words, meaning in zip(
         files, fusion.lexical(files), fusion.semantic(files), strict=True
     ):
-        from_words, from_meaning = fusion.blend(words, meaning, alpha)
+        from_words, from_meaning = fusion.blend(words, meaning, alpha, file.document.kind)
         signals = {WORDS: from_words, MEANING: from_meaning}
         for signal in SIGNALS:
             signals[signal.name] = signal.weight * signal.measure(question, file)

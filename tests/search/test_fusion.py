@@ -70,5 +70,11 @@ def test_alpha_is_the_weight_of_the_words() -> None:
     assert blend(1.0, 0.5, 0.0) == (0.0, 0.5)
 
 
+def test_code_gives_meaning_half_the_weight_and_keeps_both_ends() -> None:
+    assert blend(1.0, 1.0, 0.4, "code") == pytest.approx((4 / 7, 3 / 7))
+    assert blend(1.0, 0.5, 1.0, "code") == (1.0, 0.0)
+    assert blend(1.0, 0.5, 0.0, "code") == (0.0, 0.5)
+
+
 def test_words_stand_for_a_meaning_that_is_not_known() -> None:
     assert blend(0.8, None, 0.4) == (0.8, 0.0)
