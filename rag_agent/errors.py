@@ -3,6 +3,7 @@
 RagError
 ├── ConfigError            config.json or environment; names file, key, value
 ├── StoreError
+│   ├── StoreMissing       nothing has been indexed yet
 │   ├── SchemaTooNew       written by a newer rag_agent
 │   ├── ModelMismatch      vectors of another model
 │   ├── StoreCorrupt       a verified failed check, never a busy one
@@ -30,6 +31,10 @@ class ConfigError(RagError):
 
 class StoreError(RagError):
     """The index file cannot be used as asked."""
+
+
+class StoreMissing(StoreError):
+    """Nothing has been indexed yet."""
 
 
 class SchemaTooNew(StoreError):

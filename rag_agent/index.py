@@ -17,7 +17,7 @@ from rag_agent import legacy, paths, tracked
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load
-from rag_agent.errors import EmbedError, StoreBusy, StoreError
+from rag_agent.errors import EmbedError, StoreBusy, StoreError, StoreMissing
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
 from rag_agent.status import LAST_SYNC, describe, diagnose
@@ -122,8 +122,8 @@ class Index:
         """Bring the index in step with the disk.
 
         Args:
-            path: a folder or file to sync, tracked from now on; None for all that is tracked, and
-                for the opened folder when nothing is.
+            path: a folder or file to sync, tracked from now on, relative to the opened folder;
+                None for all that is tracked, and for the opened folder when nothing is.
             report: called as the work goes on; raise from it to stop, nothing done is lost.
             force: index even the home folder or the root of a disk.
             vectors: false leaves the vectors to a later ``embed()``; words are searchable.
@@ -134,8 +134,12 @@ class Index:
             StoreBusy: another process is writing.
         """
         started = time.monotonic()
+        if path is None and not self.tracked_paths and not legacy.legacy_files(self.folder):
+            path = self.base
+        # Before anything is created: a path that is refused leaves nothing behind.
+        target = None if path is None else check_root(self.base / path, force=force)
         notices = self._take_over_legacy()
-        targets = self._track(path, force)
+        targets = self._track(target)
         with self._writing() as (store, lock):
             done = sync_roots(
                 store,
@@ -302,9 +306,11 @@ class Index:
         return WriteLock(self.folder, wait=_WAIT_FOR_BATCH)
 
     def _reader(self) -> Store | None:
-        database = paths.database(self.folder)
-        if self._store is None and database.exists():
-            self._store = Store.open(database, readonly=True)
+        if self._store is None:
+            try:
+                self._store = Store.open(paths.database(self.folder), readonly=True)
+            except StoreMissing:
+                return None
         return self._store
 
     @property
@@ -325,11 +331,10 @@ class Index:
             notices.append(f"{len(known):,} files of the old index.json are taken over")
         return tuple(notices)
 
-    def _track(self, path: str | Path | None, force: bool) -> tuple[Path, ...]:
-        """Remember a path, and say what to sync: one path, or all that is tracked."""
-        if path is None and self.tracked_paths:
+    def _track(self, target: Path | None) -> tuple[Path, ...]:
+        """Remember a path, and say what to sync: that one, or all that is tracked."""
+        if target is None:
             return self.tracked_paths
-        target = check_root(self.base / Path(path or ".").expanduser(), force=force)
         wanted = tracked.with_path(self.tracked_paths, target)
         if wanted != self.tracked_paths:
             self._follow(wanted)

@@ -61,7 +61,7 @@ def main() -> int:
 
 def command(folder: Path) -> list[str]:
     """The indexing that is killed."""
-    return [sys.executable, "-m", "rag_agent", "index", str(folder)]
+    return [str(Path(sys.executable).with_name("rag-agent")), "index", str(folder)]
 
 
 def environment(store: Path, work: Path) -> dict[str, str]:
@@ -77,9 +77,7 @@ def environment(store: Path, work: Path) -> dict[str, str]:
 
 def run(folder: Path, store: Path, work: Path) -> None:
     """Index to the end."""
-    subprocess.run(
-        command(folder), env=environment(store, work), check=True, capture_output=True
-    )
+    subprocess.run(command(folder), env=environment(store, work), check=True, capture_output=True)
 
 
 def kill(folder: Path, store: Path, work: Path, moment: float) -> tuple[list[str], str]:
@@ -100,7 +98,10 @@ def kill(folder: Path, store: Path, work: Path, moment: float) -> tuple[list[str
     with Store.open(database) as opened:
         counts = opened.counts()
         vectors = sum(counts.vectors.values())
-        return opened.check(), f"{counts.documents} files, {counts.chunks} chunks, {vectors} vectors"
+        return (
+            opened.check(),
+            f"{counts.documents} files, {counts.chunks} chunks, {vectors} vectors",
+        )
 
 
 def digest(store: Path) -> str:

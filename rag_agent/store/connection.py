@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import apsw
 
-from rag_agent.errors import SchemaTooNew, StoreError
+from rag_agent.errors import SchemaTooNew, StoreError, StoreMissing
 from rag_agent.paths import APPLICATION_ID
 from rag_agent.store import migrations
 from rag_agent.store.faults import translated
@@ -178,7 +178,7 @@ def open_database(path: Path, *, readonly: bool = False, extension: bool = True)
 
 def _open_for_reading(path: Path, extension: bool) -> Database:
     if not path.is_file():
-        raise StoreError(f"{path}: there is no index yet; run `rag-agent index`")
+        raise StoreMissing(f"{path}: there is no index yet; run `rag-agent index`")
     try:
         return _checked(_connect_readonly(path, "mode=ro", extension))
     except StoreError as error:
@@ -242,7 +242,8 @@ def _check_owner(database: Database) -> None:
             f"{migrations.VERSION}; upgrade rag_agent, or set PI_RAG_DIR to another folder"
         )
     if database.readonly and not tables:
-        raise StoreError(f"{database.path}: the index is empty; run `rag-agent index`")
+        # Another process is just about to create it.
+        raise StoreMissing(f"{database.path}: the index is empty; run `rag-agent index`")
     if database.readonly and version < migrations.VERSION:
         raise StoreError(
             f"{database.path}: the index has the older format {version}; run `rag-agent refresh`, "
