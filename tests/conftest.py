@@ -59,8 +59,8 @@ def _isolated(
     monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _worker_ends_in_order() -> Iterator[None]:
-    """At exit the worker of the parsers would be killed, before it tells coverage what it ran."""
+    """Idle for two minutes or at exit, the parsers' worker dies before coverage has its data."""
     yield
     extract.close()
