@@ -56,8 +56,14 @@ def words(text: str) -> list[str]:
     a run of Chinese, Japanese or Korean characters yields its bigrams.
     """
     found: list[str] = []
-    for run in _RUN.findall(_fold(text)):
-        found.extend(_stems(run))
+    for run in runs(text):
+        found.extend(stems(run))
+    return found
+
+
+def runs(text: str) -> list[str]:
+    """The unbroken runs of letters, digits and underscores, one script each, folded."""
+    found: list[str] = _RUN.findall(_fold(text))
     return found
 
 
@@ -65,9 +71,9 @@ def query_words(question: str) -> dict[str, int]:
     """Stems that carry meaning, with how often the question has them; stop words only if alone."""
     counts: dict[str, int] = {}
     # Without the tails of "isn't" and "they're": as words they would be noise, or Python's re.
-    for run in _RUN.findall(_CONTRACTION.sub("", _fold(question))):
+    for run in runs(_CONTRACTION.sub("", question)):
         if run.lower() not in STOP_WORDS:
-            for stem in _stems(run):
+            for stem in stems(run):
                 counts[stem] = counts.get(stem, 0) + 1
     if counts:
         return counts
@@ -98,7 +104,8 @@ def _fold(text: str) -> str:
 
 
 @lru_cache(maxsize=200_000)
-def _stems(run: str) -> tuple[str, ...]:
+def stems(run: str) -> tuple[str, ...]:
+    """The words of one of the ``runs``."""
     if run[0] >= "\u3040" and _CJK_RUN.match(run):
         return tuple(_bigrams(run))
     parts = split_identifier(run)

@@ -61,12 +61,11 @@ def name_match(question: Question, file: FileMatch) -> float:
     best = 0.0
     for chunk in file.chunks:
         for found in chunk.stored.chunk.definitions:
-            name = set(words(found.name))
-            common = sum(question.rarity[word] for word in name if word in question.rarity)
+            name = _words_of_name(found.name)
+            common = sum(question.rarity[word] for word in name & question.rarity.keys())
             if common:
-                best = max(
-                    best, 2 * common / (asked + sum(question.rarity_of(word) for word in name))
-                )
+                own = sum(question.rarity_of(word) for word in name)
+                best = max(best, 2 * common / (asked + own))
     return best
 
 
@@ -114,6 +113,11 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("history", -0.3, history, "it is a changelog, and the question is not about changes"),
     Signal("document", -0.15, prose, "it is a document, and the question does not ask for one"),
 )
+
+
+@lru_cache(maxsize=50_000)
+def _words_of_name(name: str) -> frozenset[str]:
+    return frozenset(words(name))
 
 
 # Names that say nothing: the folder they lie in is what people call them.
