@@ -51,8 +51,12 @@ def definition(question: Question, file: FileMatch) -> float:
 
 
 def sought(question: Question, file: FileMatch) -> float:
-    """The same, if the question is nothing but that name: then its definition is the answer."""
-    return definition(question, file) if len(question.names) == 1 else 0.0
+    """The same, if the question is nothing but that name: then its definition is the answer.
+
+    Half of it for being defined at all: a short class is still what was asked for.
+    """
+    weight = definition(question, file) if len(question.names) == 1 else 0.0
+    return (1 + weight) / 2 if weight else 0.0
 
 
 def name_match(question: Question, file: FileMatch) -> float:
@@ -105,7 +109,7 @@ MEANING = "meaning"
 SIGNALS: tuple[Signal, ...] = (
     Signal("file name", 0.35, name_coverage, "the file's name has words of the question"),
     Signal("definition", 0.42, definition, "it defines a name that the question gives"),
-    Signal("sought", 0.8, sought, "the question is nothing but a name that it defines"),
+    Signal("sought", 1.0, sought, "the question is nothing but a name that it defines"),
     Signal("defined names", 0.3, name_match, "a name it defines is like the question"),
     Signal("test", -0.42, test, "it is a test, and the question is not about tests"),
     Signal("example", -0.35, example, "it is an example, and the question is not about examples"),
