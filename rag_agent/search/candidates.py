@@ -28,11 +28,7 @@ def find_candidates(
     """The files that may answer, with what is known of their chunks, in no order."""
     passages = _passages(store, question, where)
     near = dense.nearest(store, meaning, where) if meaning else {}
-    asked = _definitions(store, question)
-    if where is not None:
-        # The filter narrowed the other sources; a definition may not bring a file back in. Names
-        # are in the word index, so one that passes is among the passages.
-        asked = {chunk: found for chunk, found in asked.items() if chunk in passages}
+    asked = _definitions(store, question, where)
     chunks = store.chunks([*dict.fromkeys([*passages, *near, *asked])])
     unseen = _by_path(store, question, where, {c.document.id for c in chunks.values()})
     cosines = dict(near)
@@ -65,11 +61,13 @@ def _passages(store: Store, question: Question, where: Filter | None) -> dict[in
     return found
 
 
-def _definitions(store: Store, question: Question) -> dict[int, list[Definition]]:
+def _definitions(
+    store: Store, question: Question, where: Filter | None
+) -> dict[int, list[Definition]]:
     """By chunk, the weightiest definitions whose names stand in the question."""
     if not question.names:
         return {}
-    pairs = store.definitions(question.names)
+    pairs = store.definitions(question.names, where)
     if len(pairs) > _DEFINITIONS:
         pairs = sorted(pairs, key=lambda pair: -weight_of(pair[1], question))[:_DEFINITIONS]
     found: dict[int, list[Definition]] = {}
