@@ -13,20 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rag_agent.extract.languages import LANGUAGES, key_of, language_of_shebang
+from rag_agent.extract.languages import LANGUAGES, key_of
 from rag_agent.sync import reasons
-from rag_agent.sync.content import reject_name
+from rag_agent.sync.content import language_of_script, reject_name
 from rag_agent.sync.ignore import Decision, Folder, Ignore
 from rag_agent.sync.secrets import secret_file, secret_folder
 from rag_agent.types import Skipped
 
 Entry = Literal["file", "folder", "link", "other"]
 
-_SHEBANG = 128  # bytes
+_HEAD = 256  # bytes; Linux looks no further for the interpreter
 # Windows knows no executable bit, so there every file without an extension is a likely script.
 _HAS_EXECUTABLE_BIT = os.name != "nt"
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: on Windows a link to a folder, no symlink
-_REASON_OF = {"left out": reasons.IGNORED, "excluded": reasons.EXCLUDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +74,16 @@ class Admission:
         self.ignore = Ignore(self._root, rules.exclude_patterns, rules.user_ignores)
 
     def folder(self, above: Folder, path: str, name: str) -> Decision | Skipped:
-        """Whether the folder is entered. ``path`` is relative to the root, ``name`` its end."""
+        """What becomes of the folder; skipped for what no rule can bring in.
+
+        ``path`` is relative to the root, ``name`` its end.
+        """
         if not _is_text(name):
             return _unnamable(f"{path}/")
         secret = secret_folder(f"{self._posix_root}/{path}")
         if secret is not None:
             return Skipped(f"{path}/", reasons.SECRET, secret)
-        decision = self.ignore.decide(above, name, is_folder=True)
-        if decision.outcome in _REASON_OF:
-            return Skipped(f"{path}/", _REASON_OF[decision.outcome], decision.why)
-        return decision
+        return self.ignore.decide(above, name, is_folder=True)
 
     def file(
         self,
@@ -104,8 +103,8 @@ class Admission:
         if not _is_text(name):
             return _unnamable(path)
         decision = self.ignore.decide(above, name, is_folder=False)
-        if decision.outcome in _REASON_OF:
-            return Skipped(path, _REASON_OF[decision.outcome], decision.why)
+        if not decision.enters:
+            return skipped_by(decision, path)
         return self.named_file(f"{above.absolute}/{name}", path, name, entry, status)
 
     def named_file(
@@ -177,9 +176,10 @@ class Admission:
                 decision = self.folder(above, here, name)
                 if isinstance(decision, Skipped):
                     return Skipped(shown(path), decision.reason, decision.detail)
-                decision, above = self.ignore.enter(above, name, decision)
-                if decision.outcome in _REASON_OF:
-                    return Skipped(path, _REASON_OF[decision.outcome], decision.why)
+                if decision.enters:
+                    decision, above = self.ignore.enter(above, name, decision)
+                if not decision.enters:
+                    return skipped_by(decision, shown(path))
             elif end == len(parts):
                 return self.file(above, path, name, entry, lambda status=found: status)  # type: ignore[misc]
             elif entry == "link":
@@ -188,6 +188,13 @@ class Admission:
             else:
                 return Skipped(path, reasons.MISSING)
         return above
+
+
+def skipped_by(decision: Decision, path: str) -> Skipped:
+    """What is reported of an entry that is left out, all of it or all but a part."""
+    reason = reasons.EXCLUDED if decision.outcome == "excluded" else reasons.IGNORED
+    partly = "; in part brought in by .ragignore" if decision.outcome == "passage" else ""
+    return Skipped(path, reason, decision.why + partly)
 
 
 def entry_of(status: os.stat_result) -> Entry:
@@ -232,7 +239,4 @@ def _is_script(absolute: str, status: os.stat_result) -> bool:
     if status.st_size < len("#!/x") or (_HAS_EXECUTABLE_BIT and not status.st_mode & 0o111):
         return False
     with Path(absolute).open("rb") as file:
-        head = file.read(_SHEBANG)
-    if not head.startswith(b"#!"):
-        return False
-    return language_of_shebang(head.split(b"\n", 1)[0].decode("utf-8", "replace")) is not None
+        return language_of_script(file.read(_HEAD)) is not None

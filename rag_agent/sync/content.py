@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rag_agent.extract.languages import language_of
+from rag_agent.extract.languages import Language, language_of, language_of_shebang
 from rag_agent.sync import reasons
 from rag_agent.sync.patterns import Patterns
 from rag_agent.sync.secrets import is_private_key
@@ -64,6 +64,7 @@ _SAMPLE = 65_536  # bytes
 # Besides blanks: \x1b begins colours in logs, \x0e and \x0f change alphabets in ISO-2022-KR.
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b\x0e\x0f"))
 _LARGEST_CONTROL_SHARE = 0.02
+_CONTROL_CHARACTERS = bytes({*_CONTROL, *range(0x7F, 0xA0)}).decode("latin-1")
 _BOMS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
@@ -71,6 +72,13 @@ def reject_name(path: str) -> tuple[str, str] | None:
     """``(reason, detail)`` when the name alone says that the file is generated or minified."""
     pattern = _BY_NAME.last(path, path[path.rfind("/") + 1 :], folder=False)
     return None if pattern is None else (_REASON_OF_NAME[pattern.text], pattern.text)
+
+
+def language_of_script(data: bytes) -> Language | None:
+    """What the first line says that a file is to be run by."""
+    if not data.startswith(b"#!"):
+        return None
+    return language_of_shebang(data[:_HEAD].partition(b"\n")[0].decode("utf-8", "replace"))
 
 
 def reject(data: bytes, path: str) -> tuple[str, str] | None:
@@ -83,7 +91,7 @@ def reject(data: bytes, path: str) -> tuple[str, str] | None:
     by_name = reject_name(path)
     if by_name is not None:
         return by_name
-    language = language_of(path)
+    language = language_of(path) or language_of_script(data)
     if language is not None and language.converted:
         return None
     if _is_binary(data):
@@ -111,11 +119,15 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _is_utf16(sample: bytes) -> bool:
-    """Whether NULs stand where the high bytes of UTF-16 text do: in every other place only."""
+    """Whether NULs stand where the high bytes of UTF-16 text do, and it reads as text then."""
     half = len(sample) // 2
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
     few, many = sorted((even, odd))
-    return half > 0 and many > 0.3 * half and few <= 0.01 * half
+    if half == 0 or many <= 0.3 * half or few > 0.01 * half:
+        return False
+    text = sample.decode("utf-16-le" if odd > even else "utf-16-be", "replace")
+    controls = sum(map(text.count, _CONTROL_CHARACTERS + "\ufffd"))
+    return controls <= _LARGEST_CONTROL_SHARE * len(text)
 
 
 def _generated_mark(data: bytes) -> str | None:

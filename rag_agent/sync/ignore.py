@@ -40,52 +40,31 @@ _NEVER: Mapping[str, str] = {
     "CVS": "CVS's own data",
     ".pi/rag": "the index itself",
 }
-_USELESS: Mapping[str, str] = {
-    ".pi": "an agent's state",
-    "node_modules": "installed packages",
-    "bower_components": "installed packages",
-    "jspm_packages": "installed packages",
-    "__pypackages__": "installed packages",
-    ".eggs": "installed packages",
-    ".venv": "a virtual environment",
-    ".tox": "virtual environments",
-    ".nox": "virtual environments",
-    ".direnv": "virtual environments",
-    "__pycache__": "compiled Python",
-    ".ipynb_checkpoints": "copies of notebooks",
-    ".hypothesis": "a test runner's data",
-    ".cache": "a cache",
-    ".mypy_cache": "a cache",
-    ".pytest_cache": "a cache",
-    ".ruff_cache": "a cache",
-    ".gradle": "a build tool's cache",
-    ".terraform": "downloaded providers",
-    ".next": "build output",
-    ".nuxt": "build output",
-    ".svelte-kit": "build output",
-    ".parcel-cache": "a cache",
-    ".turbo": "a cache",
-    ".angular": "a cache",
-    ".dart_tool": "a build tool's cache",
-    ".stack-work": "build output",
-    "dist-newstyle": "build output",
-    ".zig-cache": "a cache",
-    "zig-cache": "a cache",
-    "elm-stuff": "a build tool's cache",
-    ".bloop": "a build tool's cache",
-    ".metals": "a build tool's cache",
-    ".vs": "an editor's cache",
-    "__MACOSX": "an archiver's leftovers",
-    "$RECYCLE.BIN": "deleted files",
-    ".Trash": "deleted files",
-    "lost+found": "a file system's leftovers",
-}
+# Each row: what the folders hold, their names, and whether one that is left out is reported.
+# What a tool makes anew, nobody misses; a word on it would only hide the others.
+_USELESS_ROWS: tuple[tuple[str, str, bool], ...] = (
+    ("an agent's state", ".pi", False),
+    ("installed packages", "node_modules bower_components jspm_packages __pypackages__", True),
+    ("installed packages", "site-packages dist-packages .eggs", True),
+    ("a virtual environment", ".venv .tox .nox .direnv", False),
+    ("compiled Python", "__pycache__", False),
+    ("copies of notebooks", ".ipynb_checkpoints", False),
+    ("a test runner's data", ".hypothesis", False),
+    ("a cache", ".cache .mypy_cache .pytest_cache .ruff_cache .parcel-cache .turbo", False),
+    ("a cache", ".angular .zig-cache zig-cache .gradle .dart_tool elm-stuff", False),
+    ("a cache", ".bloop .metals .vs", False),
+    ("downloaded providers", ".terraform", True),
+    ("build output", ".next .nuxt .svelte-kit .stack-work dist-newstyle", True),
+    ("an archiver's leftovers", "__MACOSX", True),
+    ("deleted files", "$RECYCLE.BIN .Trash", True),
+    ("a file system's leftovers", "lost+found", True),
+)
 # A folder that holds such an entry is of no use whatever its name.
-_MARKERS: Mapping[str, str] = {
-    "pyvenv.cfg": "a virtual environment",
-    "conda-meta": "a conda environment",
-    "CACHEDIR.TAG": "a cache",  # bford.info/cachedir; Cargo's target folder has one
-}
+_MARKER_ROWS: tuple[tuple[str, str, bool], ...] = (
+    ("a virtual environment", "pyvenv.cfg", False),
+    ("a conda environment", "conda-meta", False),
+    ("a cache", "CACHEDIR.TAG", False),  # bford.info/cachedir; Cargo's target folder has one
+)
 _RULE_FILES = frozenset((".git", ".gitignore", ".ragignore"))
 
 
@@ -94,13 +73,30 @@ class Decision(NamedTuple):
 
     ``left out`` and ``excluded`` come with a ``why``. ``passage`` is a folder that is left out but
     for what ``.ragignore`` brings in from below it; ``wanted`` is what ``.ragignore`` brings in.
+    What is not ``reported`` is left out without a word.
     """
 
     outcome: Literal["kept", "wanted", "passage", "left out", "excluded"]
     why: str = ""
+    reported: bool = True
+
+    @property
+    def enters(self) -> bool:
+        """Whether the entry is indexed, or a folder is gone into."""
+        return self.outcome not in ("left out", "excluded")
+
+
+def _left_out_by_name(rows: tuple[tuple[str, str, bool], ...]) -> Mapping[str, Decision]:
+    return {
+        name: Decision("left out", why, reported)
+        for why, names, reported in rows
+        for name in names.split()
+    }
 
 
 _KEPT = Decision("kept")
+_USELESS = _left_out_by_name(_USELESS_ROWS)
+_MARKERS = _left_out_by_name(_MARKER_ROWS)
 
 
 class _Layer(NamedTuple):
@@ -146,24 +142,22 @@ class Ignore:
         if is_folder:
             never = _NEVER.get(name) or _NEVER.get(path[path.rfind("/", 0, -len(name) - 1) + 1 :])
             if never is not None:
-                return Decision("left out", never)
+                return Decision("left out", never, reported=False)
         if folder.own:
             layer, own = _last(folder.own, path, name, is_folder)
             if own is not None and not own.negated:
                 return _left_out(folder, path, is_folder, f"{layer}: {own.text}")
             if own is not None and own.names_something:
                 return Decision("wanted")
-        why = ""
         if folder.entered == "passage":
-            why = "in an ignored folder"
-        elif is_folder and name in _USELESS:
-            why = _USELESS[name]
-        elif folder.entered == "kept" and folder.git:
+            return _left_out(folder, path, is_folder, "in an ignored folder")
+        if is_folder and name in _USELESS:
+            _, why, reported = _USELESS[name]
+            return _left_out(folder, path, is_folder, why, reported)
+        if folder.entered == "kept" and folder.git:
             layer, rule = _last(folder.git, path, name, is_folder)
             if rule is not None and not rule.negated:
-                why = f"{layer}: {rule.text}"
-        if why:
-            return _left_out(folder, path, is_folder, why)
+                return _left_out(folder, path, is_folder, f"{layer}: {rule.text}")
         return _KEPT
 
     def enter(
@@ -182,7 +176,8 @@ class Ignore:
         if decision.outcome == "kept":
             marker = next((m for m in _MARKERS if _holds(absolute, names, m)), None)
             if marker is not None:
-                decision = _left_out(folder, path, True, _MARKERS[marker])
+                _, why, reported = _MARKERS[marker]
+                decision = _left_out(folder, path, True, why, reported)
         entered = folder.entered
         if decision.outcome in ("wanted", "passage"):
             entered = "wanted" if decision.outcome == "wanted" else "passage"
@@ -229,11 +224,17 @@ class Ignore:
         return replace(folder, git=git, own=own)
 
 
-def _left_out(folder: Folder, path: str, is_folder: bool, why: str) -> Decision:
-    """Left out, but a folder stays a passage while ``.ragignore`` names something below it."""
+def _left_out(
+    folder: Folder, path: str, is_folder: bool, why: str, reported: bool = True
+) -> Decision:
+    """Left out, but a folder stays a passage while ``.ragignore`` names something below it.
+
+    What lies in a passage is accounted for by the passage.
+    """
+    reported = reported and folder.entered != "passage"
     if is_folder and any(layer.patterns.reaching_below(path[layer.cut :]) for layer in folder.own):
-        return Decision("passage", why)
-    return Decision("left out", why)
+        return Decision("passage", why, reported)
+    return Decision("left out", why, reported)
 
 
 def _last(

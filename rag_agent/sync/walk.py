@@ -20,6 +20,7 @@ from rag_agent.sync.admission import (
     entry_of,
     entry_of_listed,
     shown,
+    skipped_by,
 )
 from rag_agent.sync.gitconfig import user_ignores
 from rag_agent.sync.ignore import Folder
@@ -90,8 +91,10 @@ def check_root(path: Path, *, force: bool = False) -> Path:
 def walk(root: Path, rules: WalkRules, skip: Skip, under: str = "") -> Iterator[Candidate]:
     """The files below ``root`` that the rules admit, sorted by path; every other goes to ``skip``.
 
-    An ignored folder is one entry with a slash at its end. ``under`` is a folder or file below
-    the root, as a POSIX path, whose part of the tree is walked. ``root`` may be a file.
+    An ignored folder is one entry with a slash at its end, and none when it is the index's own,
+    version control's, or one that a tool makes anew (caches, virtual environments). ``under`` is
+    a folder or file below the root, as a POSIX path, whose part of the tree is walked. ``root``
+    may be a file.
 
     Raises:
         WalkError: the root is missing or cannot be read, so nothing is known about its files.
@@ -237,15 +240,15 @@ def _entered(
     """
     decision = admission.folder(above, path, name)
     if isinstance(decision, Skipped):
-        if not (above.entered == "passage" and decision.reason == reasons.IGNORED):
-            skip(decision)
+        skip(decision)
         return None
-    entries = _listed(f"{above.absolute}/{name}")
-    names = {entry.name for _, entry in entries}
-    decision, folder = admission.ignore.enter(above, name, decision, names)
-    if decision.outcome in ("left out", "passage") and above.entered != "passage":
-        detail = decision.why
-        if decision.outcome == "passage":
-            detail += "; in part brought in by .ragignore"
-        skip(Skipped(f"{path}/", reasons.IGNORED, detail))
-    return None if decision.outcome == "left out" else (folder, entries)
+    inside = None
+    if decision.enters:
+        entries = _listed(f"{above.absolute}/{name}")
+        names = {entry.name for _, entry in entries}
+        decision, folder = admission.ignore.enter(above, name, decision, names)
+        if decision.enters:
+            inside = folder, entries
+    if decision.reported and decision.outcome not in ("kept", "wanted"):
+        skip(skipped_by(decision, f"{path}/"))
+    return inside

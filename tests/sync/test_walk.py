@@ -57,7 +57,7 @@ def test_files_come_in_the_order_of_their_paths(tmp_path: Path) -> None:
 
 
 def test_every_file_that_is_left_out_has_a_reason(tmp_path: Path) -> None:
-    _tree(tmp_path, ".git/HEAD", "node_modules/a/i.js", "x.min.js", "package-lock.json")
+    _tree(tmp_path, "node_modules/a/i.js", "x.min.js", "package-lock.json")
     _tree(tmp_path, "picture.png", "data", ".env", "d/.ssh/config.py", "ex.py", "ig.py", "ok.py")
     _tree(tmp_path, "big.py", text="x" * 1_001)
     _tree(tmp_path, ".gitignore", text="ig.py\n")
@@ -65,7 +65,6 @@ def test_every_file_that_is_left_out_has_a_reason(tmp_path: Path) -> None:
     assert found == [".gitignore", "ok.py"]
     assert skipped == {
         ".env": "secret",
-        ".git/": "ignored",
         "big.py": "too large",
         "d/.ssh/": "secret",
         "data": "file type",
@@ -76,6 +75,18 @@ def test_every_file_that_is_left_out_has_a_reason(tmp_path: Path) -> None:
         "picture.png": "file type",
         "x.min.js": "minified",
     }
+
+
+def test_what_tools_make_anew_is_left_out_without_a_word(tmp_path: Path) -> None:
+    _tree(tmp_path, ".git/HEAD", "a/.hg/x.md", ".pi/rag/rag.db", "b.py", "b/__pycache__/b.pyc")
+    _tree(tmp_path, ".mypy_cache/x.json", ".venv/lib/site-packages/x.py", "env/pyvenv.cfg")
+    _tree(tmp_path, "target/CACHEDIR.TAG", "target/x.rs", "lib/site-packages/x.py")
+    _tree(tmp_path, ".gitignore", text="*_cache/\n__pycache__/\n")
+    found, skipped = _walk(tmp_path)
+    assert found == [".gitignore", "b.py"]
+    assert skipped == {"lib/site-packages/": "ignored"}
+    asked = admit(tmp_path, "b/__pycache__/b.pyc", _rules())
+    assert asked == Skipped("b/__pycache__/b.pyc", "ignored", "compiled Python")
 
 
 def test_hidden_folders_are_walked(tmp_path: Path) -> None:
@@ -352,9 +363,13 @@ def test_the_walk_yields_exactly_what_is_admitted(
     everything = sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file())
     judged = {path: admit(root, path, rules) for path in everything}
     assert walked == [found for found in judged.values() if isinstance(found, Candidate)]
-    # Each of the others is accounted for, itself or by a folder above it.
+    # Each of the others is accounted for, itself or by a folder above it, but for environments.
     reported = {skip.path for skip in skipped}
-    left = set(everything) - {found.path for found in walked}
+    left = {
+        path
+        for path, found in judged.items()
+        if isinstance(found, Skipped) and not found.detail.startswith("a virtual environment")
+    }
     unaccounted = [
         path
         for path in left - reported
