@@ -209,7 +209,11 @@ def _document(data: bytes, path: str) -> Document:
     document = extract(data, path)
     text, removed = mask(document.text)
     title, in_title = mask(document.title)
-    metadata = {name: mask(value)[0] for name, value in document.metadata.items()}
+    # With its name in front, as a value alone may look like no secret (api_key: 7f3a…).
+    metadata = {
+        name: mask(f"{name}: {value}")[0].removeprefix(f"{name}: ")
+        for name, value in document.metadata.items()
+    }
     removed += in_title
     if removed:
         warning = f"{removed} secret{'s' if removed > 1 else ''} removed from the text"

@@ -254,3 +254,13 @@ def test_a_name_that_is_not_valid_utf8_is_skipped_with_its_reason(tree: Tree) ->
     report = tree.sync()
     assert counted(report) == (1, 0, 0, 0)
     assert [s.reason for s in report.skipped] == ["file name"]
+
+
+def test_secrets_in_front_matter_and_titles_are_removed_too(tree: Tree) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    tree.write("note.md", f"---\nowner: {token}\n---\n# Deploy with {token}\n\nSteps.\n")
+    tree.sync()
+    stored = tree.store.documents(tree.root)["note.md"]
+    assert stored.title.startswith("Deploy with")
+    assert token not in stored.title
+    assert token.encode() not in tree.store.path.read_bytes()
