@@ -64,16 +64,35 @@ class OnnxEmbedder:
 
         A text over the model's window is cut in windows; its row is their mean. A row depends on
         its own text alone, not on the list, the order or the thread. An exception raised in the
-        calling thread, such as KeyboardInterrupt, ends all work after the window at hand.
+        calling thread, such as KeyboardInterrupt, ends all work after the texts at hand.
 
         Raises:
             EmbedError: the model failed.
         """
-        windows = [self._windows(text, self.model.passage_prefix) for text in texts]
-        vectors = iter(self._run([window for cut in windows for window in cut]))
         rows = np.empty((len(texts), self.dim), np.float32)
-        for row, pieces in zip(rows, windows, strict=True):
-            row[:] = _join([next(vectors) for _ in pieces])
+        waiting = deque(range(len(texts)))
+
+        def work() -> None:
+            while True:
+                try:
+                    number = waiting.popleft()
+                except IndexError:
+                    return
+                windows = self._windows(texts[number], self.model.passage_prefix)
+                rows[number] = self._mean(windows)
+
+        helpers = min(self.threads, len(texts)) - 1
+        if helpers < 1:
+            work()
+            return rows
+        with ThreadPoolExecutor(helpers, thread_name_prefix="rag_agent-embed") as pool:
+            others = [pool.submit(work) for _ in range(helpers)]
+            try:
+                work()  # this thread too, so that it sees Ctrl-C between windows
+            finally:
+                waiting.clear()  # nothing new is begun when this thread was interrupted
+            for other in others:
+                other.result()
         return rows
 
     def embed_query(self, text: str) -> Vector:
@@ -83,8 +102,7 @@ class OnnxEmbedder:
             EmbedError: the model failed.
         """
         head = text[: _QUERY_WINDOWS * self.model.window * _CHARACTERS_PER_TOKEN]
-        windows = self._windows(head, self.model.query_prefix)[:_QUERY_WINDOWS]
-        return _join(self._run(windows))
+        return self._mean(self._windows(head, self.model.query_prefix)[:_QUERY_WINDOWS])
 
     def _windows(self, text: str, prefix: str) -> list[str]:
         """What is embedded, one text a window, each with the prefix."""
@@ -95,32 +113,14 @@ class OnnxEmbedder:
             size -= len(self._tokenizer.encode(prefix, add_special_tokens=False).ids)
         return [prefix + piece for piece in cut(clean, self._tokenizer, size)]
 
-    def _run(self, windows: Sequence[str]) -> list[Vector]:
-        """One vector a window. The calling thread works too, so Ctrl-C is seen between windows."""
-        vectors: dict[int, Vector] = {}
-        waiting = deque(range(len(windows)))
-
-        def work() -> None:
-            while True:
-                try:
-                    number = waiting.popleft()
-                except IndexError:
-                    return
-                vectors[number] = self._embed(windows[number])
-
-        helpers = min(self.threads, len(windows)) - 1
-        if helpers < 1:
-            work()
-        else:
-            with ThreadPoolExecutor(helpers, thread_name_prefix="rag_agent-embed") as pool:
-                others = [pool.submit(work) for _ in range(helpers)]
-                try:
-                    work()
-                finally:
-                    waiting.clear()  # nothing new is begun when this thread was interrupted
-                for other in others:
-                    other.result()
-        return [vectors[number] for number in range(len(windows))]
+    def _mean(self, windows: Sequence[str]) -> Vector:
+        """The direction of the mean of the windows' vectors, unit length."""
+        vectors = [self._embed(window) for window in windows]
+        total = np.sum(vectors, axis=0, dtype=np.float64)
+        length = np.linalg.norm(total)
+        if length < 1e-9:  # windows that cancel out: any of them is as good as the mean
+            return vectors[0]
+        return np.asarray(total / length, np.float32)
 
     def _embed(self, window: str) -> Vector:
         try:
@@ -165,12 +165,3 @@ def _start(model: Model, folder: Path) -> TextEmbedding:
             f" ({type(error).__name__}: {error}); delete that folder to fetch it again, or"
             " reinstall rag_agent if it lies inside it"
         ) from error
-
-
-def _join(vectors: Sequence[Vector]) -> Vector:
-    """The direction of the mean; one vector keeps its direction, made unit length."""
-    total = np.sum(vectors, axis=0, dtype=np.float64)
-    length = np.linalg.norm(total)
-    if length < 1e-9:  # windows that cancel out: any of them is as good as the mean
-        return vectors[0]
-    return np.asarray(total / length, np.float32)

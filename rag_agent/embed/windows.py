@@ -16,12 +16,11 @@ def cut(text: str, tokenizer: Tokenizer, size: int) -> list[str]:
     where there is one to end at. A text without any token gives [text]. The tokenizer must not
     truncate.
     """
-    encoding = tokenizer.encode(text)
-    if len(encoding.ids) <= size:
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    room = size - tokenizer.num_special_tokens_to_add(False)
+    if len(encoding.ids) <= room:
         return [text]
-    special = tokenizer.num_special_tokens_to_add(False)
-    plain = tokenizer.encode(text, add_special_tokens=False)
-    starts = [0, *_boundaries(plain, size - special), len(text)]
+    starts = [0, *_boundaries(encoding, room), len(text)]
     pieces: list[str] = []
     for start, end in pairwise(starts):
         if start < end:  # the tokens of one character, bytes of an emoji, share its offset

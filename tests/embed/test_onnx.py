@@ -174,10 +174,19 @@ def test_an_interrupt_stops_all_threads_at_once() -> None:
     assert not [thread for thread in threading.enumerate() if "rag_agent-embed" in thread.name]
 
 
-def test_a_failing_window_in_a_helper_thread_is_reported(embedder: OnnxEmbedder) -> None:
-    # 3,000 tokens pass the 512 positions that the model has.
+class _Failing(_Interrupted):
+    """Fails in the helper thread only."""
+
+    def _embed(self, window: str) -> NDArray[np.float32]:
+        if threading.current_thread() is not threading.main_thread():
+            window = "word " * 3000  # more than the 512 positions that the model has
+        return OnnxEmbedder._embed(self, window)
+
+
+def test_a_failure_in_a_helper_thread_is_reported() -> None:
+    embed.load()
     with pytest.raises(EmbedError, match=embed.DEFAULT):
-        embedder._run(["word " * 3000, "word " * 3000])
+        _Failing().embed_passages([PROSE] * 50)
 
 
 def test_the_default_takes_two_to_four_threads_and_never_more_than_there_are_cores() -> None:
