@@ -94,8 +94,8 @@ async def _demonstrate(folder: Path, questions: Sequence[str], log: TextIO) -> s
     # has one: a demonstration adds nothing to an index that is in use.
     store = folder / ".pi" / "rag"
     server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "rag_agent", "serve"],
+        command=str(Path(sys.executable).with_name("rag-agent")),
+        args=["serve"],
         cwd=folder,
         env={"PI_RAG_DIR": str(store)},
     )
