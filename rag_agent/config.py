@@ -109,8 +109,7 @@ def save(folder: Path, config: Config) -> None:
     Raises:
         ConfigError: a value cannot be used, or the file does not parse; it is then left as it is.
     """
-    values = {key_of(item): getattr(config, item.name) for item in fields(Config)}
-    _write(folder, values)
+    _write(folder, as_json(config))
 
 
 def update(folder: Path, changes: Mapping[str, Any]) -> Config:
@@ -130,6 +129,11 @@ def key_of(item: Field[Any]) -> str:
     """The key in config.json of a field of ``Config``."""
     first, *rest = item.name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+def as_json(config: Config) -> dict[str, Any]:
+    """All settings under their keys in config.json."""
+    return {key_of(item): getattr(config, item.name) for item in fields(Config)}
 
 
 def _checked(raw: Mapping[str, Any], path: Path) -> Config:

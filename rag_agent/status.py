@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from rag_agent import paths
-from rag_agent.config import Config
+from rag_agent.config import Config, as_json
 from rag_agent.errors import RagError
 from rag_agent.store import Store
 from rag_agent.sync.lock import running
@@ -46,7 +45,7 @@ def describe(
         model_problem=model_problem,
         vector_engine=store.vector_engine if store else "",
         tracked_paths=tuple(str(path) for path in tracked_paths),
-        settings=asdict(settings),
+        settings=as_json(settings),
         languages=counts.languages if counts else {},
         last_sync=(store.meta(LAST_SYNC) or "") if store else "",
         running=running(folder),

@@ -133,7 +133,9 @@ def test_search_narrows_and_explains(project: Path) -> None:
     run("index")
     found = data("search", "deliver parse", "--where", "path:src/mail*")
     assert [hit["path"] for hit in found["hits"]] == ["src/mailer.py"]
-    assert "signals: " in text("search", "deliver", "--explain")
+    explained = text("search", "deliver", "--explain")
+    assert "its text has words of the question" in explained
+    assert "evidence: " in explained
     with pytest.raises(QueryError, match="nonsense"):
         run("search", "x", "--where", "nonsense:1")
 
@@ -231,9 +233,9 @@ def test_ext_refuses_what_is_no_extension(words: tuple[str, ...], project: Path)
 def test_on_and_off_are_kept(project: Path) -> None:
     run("index")
     assert data("off") == {"rag_enabled": False}
-    assert data("status")["settings"]["rag_enabled"] is False
+    assert data("status")["settings"]["ragEnabled"] is False
     assert text("on") == "RAG auto-injection enabled"
-    assert data("status")["settings"]["rag_enabled"] is True
+    assert data("status")["settings"]["ragEnabled"] is True
 
 
 def test_context_shows_what_would_be_injected_and_why(project: Path) -> None:

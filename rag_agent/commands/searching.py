@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rag_agent.commands.layout import counted, preview, styled
@@ -134,11 +134,11 @@ def hit_data(hit: Hit) -> dict[str, object]:
     }
 
 
-def _search_text(found: SearchResults, explain: bool) -> str:
+def _search_text(found: SearchResults, explained: bool) -> str:
     from rag_agent import tokens
 
     words = tokens.query_words(found.query)
-    blocks = [_hit_text(hit, words, explain) for hit in found.hits]
+    blocks = [_hit_text(hit, words, explained) for hit in found.hits]
     if not blocks:
         blocks.append("no hits")
     notes = [styled(f"note: {note}", "yellow") for note in found.notes]
@@ -148,7 +148,7 @@ def _search_text(found: SearchResults, explain: bool) -> str:
     return "\n\n".join([*blocks, "\n".join([*notes, summary])])
 
 
-def _hit_text(hit: Hit, words: Mapping[str, int], explain: bool) -> str:
+def _hit_text(hit: Hit, words: Mapping[str, int], explained: bool) -> str:
     place = f"{hit.path}:{hit.chunk.start}-{hit.chunk.end}"
     head = f"{styled(place, 'cyan', 'bold')}  score={hit.score:.2f}"
     if hit.chunk.heading:
@@ -161,17 +161,8 @@ def _hit_text(hit: Hit, words: Mapping[str, int], explain: bool) -> str:
         lines.append(styled("    (lines of the converted text)", "dim"))
     if hit.stale:
         lines.append(styled("    (changed since it was indexed)", "yellow"))
-    if explain:
-        lines.append(f"    {_explained(hit)}")
+    if explained:
+        from rag_agent.search import explain
+
+        lines.extend(styled(f"    {line}", "dim") for line in explain(hit))
     return "\n".join(lines)
-
-
-def _explained(hit: Hit) -> str:
-    cosine = "none" if hit.evidence.cosine is None else f"{hit.evidence.cosine:.3f}"
-    evidence = f"cosine={cosine} coverage={hit.evidence.coverage:.2f} bm25={hit.evidence.bm25:.2f}"
-    return f"signals: {_signals(hit.signals)}\n    evidence: {evidence}"
-
-
-def _signals(signals: Mapping[str, float]) -> str:
-    parts: Sequence[str] = [f"{name}={value:.3f}" for name, value in signals.items()]
-    return " ".join(parts) or "none"
