@@ -13,7 +13,7 @@ COVERAGE ?=
 export DIR Q1 Q2 Q3 PYTHON MAKECMDGOALS
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint types layers coverage format lock upgrade build bench clean
+.PHONY: help demo test check lint types layers coverage inspect format lock upgrade build bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## */\1|/p' Makefile | while IFS='|' read -r name text; do \
@@ -42,6 +42,9 @@ coverage: $(DEV)  ## `make test` with the branches it covers, subprocesses inclu
 	$(MAKE) --no-print-directory test COVERAGE=yes
 	$(RUN) -m coverage combine --quiet
 	$(RUN) -m coverage report
+
+inspect: $(RUNTIME)  ## the three tools through the official MCP inspector (needs npm)
+	sh scripts/inspect.sh $(BIN)/rag-agent
 
 format: $(DEV)  ## rewrite files as lint wants them
 	$(RUN) -m ruff format .
