@@ -85,11 +85,10 @@ def prefixes_of(topics: list[Topic], roots: Mapping[str, Path]) -> Mapping[str, 
     """The part of each root below its checkout, which topics have in their paths."""
     if len(roots) == 1:
         return {}
-    return {
-        name: "/".join(root.parts[root.parts.index(name) + 1 :]) + "/"
-        for name, root in roots.items()
-        if root.name != name
-    }
+    # The checkout is the first folder of that name; what is indexed may be called the same
+    # (click/src/click).
+    below = {name: root.parts[root.parts.index(name) + 1 :] for name, root in roots.items()}
+    return {name: "".join(f"{part}/" for part in parts) for name, parts in below.items()}
 
 
 def renaming(root: Path, prefix: str) -> Callable[[str], str]:
