@@ -5,7 +5,7 @@
 Both run at once, each in its own process, and take turns batch by batch, so that a busy machine
 slows both alike. 64 chunks a batch, as pi-local-rag does. A chunk is about 1,400 characters of a
 file of the running Python's library. transformers.js cuts a chunk off at 512 tokens; rag_agent
-reads all of it, in windows of 256.
+reads all of it, in windows of 160.
 
 Needs node and npm; the packages of benchmarks/embedding/package.json are installed into a
 temporary folder. ``--model`` is a folder written by ``scripts/build_model.py --per-tensor``, the

@@ -11,8 +11,8 @@ architecture (BERT: Devlin et al., 2019; 6 layers, 12 heads, 384 wide) instead o
 a framework, so that the same bytes come out whatever is installed beside onnx and onnxruntime.
 
 ``--reference`` also compares the float32 graph with the transformers library's own forward pass
-(needs torch and transformers). ``--per-tensor`` writes the recipe of the hub's quantised file,
-which ``benchmarks/embedding.py`` gives to transformers.js.
+(needs torch and transformers). ``--per-tensor`` writes the recipe of the hub's quantised file, with
+the usual inputs and output, which ``benchmarks/embedding.py`` gives to transformers.js.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from build_model_graph import build_graph
+from build_model_graph import BATCHED, SINGLE, build_graph
 from numpy.typing import NDArray
+from onnx import numpy_helper
 from onnxruntime import InferenceSession, SessionOptions
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from safetensors.numpy import load_file
@@ -70,6 +71,21 @@ def quantise(source: Path, target: Path, *, per_tensor: bool) -> None:
         reduce_range=not per_tensor,
         op_types_to_quantize=["MatMul", "Gather"],
     )
+    if not per_tensor:
+        _drop_zero_points(target)
+
+
+def _drop_zero_points(path: Path) -> None:
+    """Take away the weights' zero points, which are 0 and cost 1 % of the time to subtract."""
+    model = onnx.load(path)
+    constants = {constant.name: constant for constant in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "MatMulInteger":
+            name = node.input.pop()  # the fourth; all four are there
+            if numpy_helper.to_array(constants[name]).any():
+                sys.exit(f"{name} is not zero: the weights were not quantised symmetrically")
+            model.graph.initializer.remove(constants[name])
+    onnx.save(model, path)
 
 
 def sample_texts(limit: int = 200) -> list[str]:
@@ -87,6 +103,7 @@ def embed(model: Path, tokenizer: Tokenizer, texts: list[str]) -> NDArray[np.flo
     options.intra_op_num_threads = 1
     session = InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     rows = []
+    takes = {node.name for node in session.get_inputs()}
     for encoding in tokenizer.encode_batch(texts):
         ids = np.array([encoding.ids], np.int64)
         feed = {
@@ -94,7 +111,8 @@ def embed(model: Path, tokenizer: Tokenizer, texts: list[str]) -> NDArray[np.flo
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.zeros_like(ids),
         }
-        mean = session.run(None, feed)[0][0].mean(axis=0)
+        feed = {name: value for name, value in feed.items() if name in takes}
+        mean = session.run(["last_hidden_state"], feed)[0][0].mean(axis=0)
         rows.append(mean / np.linalg.norm(mean))
     return np.array(rows, np.float32)
 
@@ -165,7 +183,8 @@ def main() -> None:
     texts = sample_texts()
     with tempfile.TemporaryDirectory() as scratch:
         exact = Path(scratch) / "float32.onnx"
-        onnx.save(build_graph(load_file(source / "model.safetensors")), exact)
+        weights = load_file(source / "model.safetensors")
+        onnx.save(build_graph(weights, BATCHED if arguments.per_tensor else SINGLE), exact)
         quantise(exact, target, per_tensor=arguments.per_tensor)
         vectors = embed(exact, tokenizer, texts)
     if arguments.reference:

@@ -58,8 +58,9 @@ def register(model: Model) -> None:
             )
         TextEmbedding.add_custom_model(
             model=model.name,
-            pooling=PoolingType(model.pooling.upper()),
+            pooling=PoolingType("DISABLED" if model.output else model.pooling.upper()),
             normalization=True,
+            output_name=model.output or None,
             # A packaged model is never fetched, but fastembed wants a source for every model.
             sources=ModelSource(hf=model.source),
             dim=model.dim,

@@ -22,12 +22,12 @@ from rag_agent.errors import EmbedError
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
     from rag_agent.types import Matrix, Vector
 
 # Part of the fingerprint; bump when the way texts are cut or their vectors are joined changes.
-_VERSION = 1
+_VERSION = 2
 
 # A question is short. A pasted log file must not cost seconds, and its head says what it is about.
 _QUERY_WINDOWS = 4
@@ -46,6 +46,7 @@ class OnnxEmbedder:
         self._tokenizer: Tokenizer = self._engine.model.tokenizer  # type: ignore[attr-defined]
         # fastembed would cut off what is beyond the model's limit; windows.cut() sees to the limit.
         self._tokenizer.no_truncation()
+        self._engine.model.tokenizer = _Tokenized()  # type: ignore[attr-defined]
         self._revision = revision
 
     @property
@@ -70,7 +71,9 @@ class OnnxEmbedder:
             EmbedError: the model failed.
         """
         rows = np.empty((len(texts), self.dim), np.float32)
-        waiting = deque(range(len(texts)))
+        # The longest first, so that no thread begins one when the others have nothing left.
+        order = sorted(range(len(texts)), key=lambda number: -len(texts[number]))
+        waiting = deque(order)
 
         def work() -> None:
             while True:
@@ -104,16 +107,12 @@ class OnnxEmbedder:
         head = text[: _QUERY_WINDOWS * self.model.window * _CHARACTERS_PER_TOKEN]
         return self._mean(self._windows(head, self.model.query_prefix)[:_QUERY_WINDOWS])
 
-    def _windows(self, text: str, prefix: str) -> list[str]:
-        """What is embedded, one text a window, each with the prefix."""
+    def _windows(self, text: str, prefix: str) -> list[Encoding]:
         # Half a surrogate pair is a valid str and invalid UTF-8, which the tokenizer insists on.
         clean = text.encode("utf-8", "replace").decode("utf-8")
-        size = self.model.window
-        if prefix:
-            size -= len(self._tokenizer.encode(prefix, add_special_tokens=False).ids)
-        return [prefix + piece for piece in cut(clean, self._tokenizer, size)]
+        return cut(clean, self._tokenizer, self.model.window, prefix)
 
-    def _mean(self, windows: Sequence[str]) -> Vector:
+    def _mean(self, windows: Sequence[Encoding]) -> Vector:
         """The direction of the mean of the windows' vectors, unit length."""
         vectors = [self._embed(window) for window in windows]
         total = np.sum(vectors, axis=0, dtype=np.float64)
@@ -122,9 +121,10 @@ class OnnxEmbedder:
             return vectors[0]
         return np.asarray(total / length, np.float32)
 
-    def _embed(self, window: str) -> Vector:
+    def _embed(self, window: Encoding) -> Vector:
         try:
-            (vector,) = self._engine.embed([window], batch_size=1)
+            # Declared for str alone; it gives what it gets to the tokenizer, here a _Tokenized.
+            (vector,) = self._engine.embed([window], batch_size=1)  # type: ignore[list-item]
         except Exception as error:
             # onnxruntime's errors have no common base below Exception.
             raise EmbedError(
@@ -137,6 +137,17 @@ class OnnxEmbedder:
                 f" expected {self.dim} finite numbers); its files do not fit its row in MODELS"
             )
         return row
+
+
+class _Tokenized:
+    """Takes the place of fastembed's tokenizer: what embed() gets is tokenized already.
+
+    Cutting needs the tokens anyway; to tokenize the windows once more would take 2 % of the time.
+    """
+
+    @staticmethod
+    def encode_batch(windows: list[Encoding]) -> list[Encoding]:
+        return windows
 
 
 def default_threads() -> int:

@@ -1,59 +1,30 @@
-"""Cut a text into pieces that a model can read whole, losing nothing."""
+"""Cut a text into windows that a model can read whole, losing nothing."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 
-def cut(text: str, tokenizer: Tokenizer, size: int) -> list[str]:
-    """Consecutive pieces of at most ``size`` tokens (special ones included) that join to ``text``.
+def cut(text: str, tokenizer: Tokenizer, size: int, prefix: str = "") -> list[Encoding]:
+    """The tokens of ``text`` in order, in windows of at most ``size``, ready for the model.
 
-    Pieces are about equally long, so that each may weigh the same in a mean, and end between words
-    where there is one to end at. A text without any token gives [text]. The tokenizer must not
-    truncate.
+    Each window begins with ``prefix`` and has the model's special tokens; both count. Windows are
+    equally long but for a last one that can be shorter by a token for each, so that each may weigh
+    the same in a mean. They end between tokens, not always between words: pieces of text, tokenized
+    again, cost three times as much and can have more tokens than they had in their place. A text
+    without any token gives one window without any. The tokenizer must not truncate.
     """
-    encoding = tokenizer.encode(text, add_special_tokens=False)
-    room = size - tokenizer.num_special_tokens_to_add(False)
-    if len(encoding.ids) <= room:
-        return [text]
-    starts = [0, *_boundaries(encoding, room), len(text)]
-    pieces: list[str] = []
-    for start, end in pairwise(starts):
-        if start < end:  # the tokens of one character, bytes of an emoji, share its offset
-            pieces.extend(_fitting(text[start:end], tokenizer, size))
-    return pieces
-
-
-def _boundaries(encoding: Encoding, room: int) -> list[int]:
-    """The characters at which pieces of at most ``room`` tokens begin, without the first."""
-    total = len(encoding.ids)
-    count = -(-total // room)
-    words = encoding.word_ids
-    boundaries = []
-    start = 0
-    while total - start > room:
-        end = start + -(-(total - start) // count)
-        # Back to the start of a word, but not past the middle: some "words" are whole files.
-        floor = start + (end - start) // 2
-        cut_at = end
-        while cut_at > floor and words[cut_at] == words[cut_at - 1]:
-            cut_at -= 1
-        start = cut_at if cut_at > floor else end
-        boundaries.append(encoding.offsets[start][0])
-        count = max(count - 1, -(-(total - start) // room))
-    return boundaries
-
-
-def _fitting(piece: str, tokenizer: Tokenizer, size: int) -> list[str]:
-    """``piece`` itself, or halves of it: cut out of its text, it can have a few tokens more."""
-    if len(piece) < 2 or len(tokenizer.encode(piece).ids) <= size:
-        return [piece]
-    middle = len(piece) // 2
-    return [
-        *_fitting(piece[:middle], tokenizer, size),
-        *_fitting(piece[middle:], tokenizer, size),
-    ]
+    tokens = tokenizer.encode(text, add_special_tokens=False)
+    # The space that ends a prefix would be a token of its own to some tokenizers.
+    head = tokenizer.encode(prefix.rstrip(), add_special_tokens=False) if prefix else None
+    room = size - tokenizer.num_special_tokens_to_add(False) - (len(head) if head else 0)
+    count = -(-len(tokens) // room)
+    if count > 1:
+        tokens.truncate(-(-len(tokens) // count))
+    pieces = [tokens, *tokens.overflowing]
+    if head:
+        pieces = [head.merge([head, piece]) for piece in pieces]
+    return [tokenizer.post_process(piece) for piece in pieces]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tokenizers import Encoding
 
 from rag_agent import embed
 from rag_agent.embed.models import PACKAGED_FOLDER
@@ -105,7 +106,7 @@ def test_a_query_and_a_passage_of_the_same_text_agree_without_prefixes(
 
 
 def test_the_end_of_a_long_text_counts(embedder: OnnxEmbedder) -> None:
-    start = LONG[:2500]  # about 700 tokens, where one window has 256
+    start = LONG[:2500]  # about 700 tokens, where one window has 160
     bread = "\n".join(["How to bake sourdough bread: flour, water, salt, time."] * 12)
     plain, extended = embedder.embed_passages([start, start + bread])
     question = embedder.embed_query("baking bread with sourdough")
@@ -113,12 +114,18 @@ def test_the_end_of_a_long_text_counts(embedder: OnnxEmbedder) -> None:
 
 
 def test_a_long_text_is_the_mean_of_its_windows(embedder: OnnxEmbedder) -> None:
-    tokenizer = embedder._tokenizer
-    windows = cut(LONG, tokenizer, embedder.model.window)
+    windows = cut(LONG, embedder._tokenizer, embedder.model.window)
     assert len(windows) > 3
-    mean = embedder.embed_passages(windows).astype(np.float64).sum(axis=0)
+    mean = np.sum([embedder._embed(window) for window in windows], axis=0, dtype=np.float64)
     vector = embedder.embed_passages([LONG])[0]
     assert vector @ (mean / np.linalg.norm(mean)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_window_has_the_vector_that_its_text_has(embedder: OnnxEmbedder) -> None:
+    words = "setting value kept " * 400  # a token a word, so every window is a text of its own
+    window, *_ = cut(words, embedder._tokenizer, embedder.model.window)
+    text = " ".join(window.tokens[1:-1])
+    assert embedder._embed(window) == pytest.approx(embedder.embed_passages([text])[0], abs=1e-6)
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
@@ -137,16 +144,27 @@ def test_a_query_of_a_million_characters_costs_as_much_as_its_head(embedder: Onn
 def test_windows_lose_nothing_and_fit(embedder: OnnxEmbedder, text: str) -> None:
     tokenizer = embedder._tokenizer
     windows = cut(text, tokenizer, 16)
-    assert "".join(windows) == text
-    assert max(len(tokenizer.encode(window).ids) for window in windows) <= 16
+    begin, end = tokenizer.encode("").ids
+    assert all(window.ids[0] == begin and window.ids[-1] == end for window in windows)
+    inside = [token for window in windows for token in window.ids[1:-1]]
+    assert inside == tokenizer.encode(text, add_special_tokens=False).ids
+    assert max(len(window) for window in windows) <= 16
 
 
-def test_windows_are_about_equally_long_and_end_between_words(embedder: OnnxEmbedder) -> None:
+@pytest.mark.parametrize("count", [13, 14, 15, 27, 28, 29, 1000])
+def test_windows_are_about_equally_long(embedder: OnnxEmbedder, count: int) -> None:
+    lengths = [len(window) - 2 for window in cut("word " * count, embedder._tokenizer, 16)]
+    assert sum(lengths) == count
+    assert len(lengths) == -(-count // 14)
+    assert max(lengths) - min(lengths) < len(lengths)
+
+
+def test_every_window_has_the_prefix_and_room_for_it(embedder: OnnxEmbedder) -> None:
     tokenizer = embedder._tokenizer
-    windows = cut("internationalisation " * 300, tokenizer, 256)
-    lengths = [len(tokenizer.encode(window).ids) for window in windows]
-    assert max(lengths) - min(lengths) <= 16
-    assert all(window.startswith("internationalisation") for window in windows)
+    windows = cut("word " * 100, tokenizer, 16, prefix="passage: ")
+    assert {tuple(window.tokens[:3]) for window in windows} == {("[CLS]", "passage", ":")}
+    assert sum(window.tokens.count("word") for window in windows) == 100
+    assert max(len(window) for window in windows) <= 16
 
 
 class _Interrupted(OnnxEmbedder):
@@ -157,7 +175,7 @@ class _Interrupted(OnnxEmbedder):
         super().__init__(row, PACKAGED_FOLDER, "test", threads=2)
         self.calls: list[str] = []
 
-    def _embed(self, window: str) -> NDArray[np.float32]:
+    def _embed(self, window: Encoding) -> NDArray[np.float32]:
         name = threading.current_thread().name
         self.calls.append(name)
         if name == threading.main_thread().name and self.calls.count(name) == 2:
@@ -177,9 +195,10 @@ def test_an_interrupt_stops_all_threads_at_once() -> None:
 class _Failing(_Interrupted):
     """Fails in the helper thread only."""
 
-    def _embed(self, window: str) -> NDArray[np.float32]:
+    def _embed(self, window: Encoding) -> NDArray[np.float32]:
         if threading.current_thread() is not threading.main_thread():
-            window = "word " * 3000  # more than the 512 positions that the model has
+            # More than the 512 positions that the model has.
+            window = self._tokenizer.encode("word " * 3000)
         return OnnxEmbedder._embed(self, window)
 
 
@@ -195,4 +214,4 @@ def test_the_default_takes_two_to_four_threads_and_never_more_than_there_are_cor
 
 def test_the_fingerprint_names_model_files_and_window(embedder: OnnxEmbedder) -> None:
     checksum = embed.find_model(embed.DEFAULT).sha256["model.onnx"]
-    assert embedder.fingerprint.startswith(f"{embed.DEFAULT}@{checksum[:12]} mean 256 ")
+    assert embedder.fingerprint.startswith(f"{embed.DEFAULT}@{checksum[:12]} mean 160 ")
