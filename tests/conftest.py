@@ -53,6 +53,7 @@ def _isolated(
     for name in ("PI_RAG_DIR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "1")  # tests import onnxruntime by themselves
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # a test that needs a network is a bug
     monkeypatch.setenv("NO_COLOR", "1")
     # Not the checkout, whose .pi/rag may be in use; not tmp_path, whose files tests list.

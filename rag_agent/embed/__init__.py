@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from rag_agent.embed.cache import EmbeddingCache
@@ -29,6 +30,10 @@ def load(
     Raises:
         EmbedError: unknown name, missing or damaged files, hub not reachable; says what to do.
     """
+    # Before the first import of onnxruntime, which else collects what machine this is and looks
+    # for a way to send it; likewise the hub's client.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     from rag_agent.embed.files import locate, register, revision
     from rag_agent.embed.onnx import OnnxEmbedder, default_threads
     from rag_agent.paths import cache_folder

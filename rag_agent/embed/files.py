@@ -56,17 +56,23 @@ def register(model: Model) -> None:
                 f"the installed fastembed does not know {model.name}; upgrade it with"
                 " `pip install --upgrade fastembed`"
             )
-        TextEmbedding.add_custom_model(
-            model=model.name,
-            pooling=PoolingType("DISABLED" if model.output else model.pooling.upper()),
-            normalization=True,
-            output_name=model.output or None,
-            # A packaged model is never fetched, but fastembed wants a source for every model.
-            sources=ModelSource(hf=model.source),
-            dim=model.dim,
-            model_file=model.model_file,
-            license=model.licence,
-        )
+        try:
+            TextEmbedding.add_custom_model(
+                model=model.name,
+                pooling=PoolingType("DISABLED" if model.output else model.pooling.upper()),
+                normalization=True,
+                output_name=model.output or None,
+                # A packaged model is never fetched, but fastembed wants a source for every model.
+                sources=ModelSource(hf=model.source),
+                dim=model.dim,
+                model_file=model.model_file,
+                license=model.licence,
+            )
+        except TypeError as error:  # fastembed before 0.9 knows no output_name
+            raise EmbedError(
+                f"the installed fastembed is too old for {model.name}; upgrade it with"
+                " `pip install --upgrade fastembed`"
+            ) from error
 
 
 def revision(model: Model, files: Path) -> str:
