@@ -64,7 +64,7 @@ def test_progress_goes_to_stderr(project: Path, capfd: pytest.CaptureFixture[str
     assert main(["index"]) == 0
     out, err = capfd.readouterr()
     assert out.startswith("✅ Indexed 2 files")
-    assert "Found 2 files to index\n" in err
+    assert "Found 2 files\n" in err
 
 
 def test_an_error_is_one_line_on_stderr_and_ends_with_1(
@@ -198,16 +198,14 @@ def test_interrupted_it_ends_with_130_and_the_next_run_goes_on(project: Path) ->
         (project / f"module_{number}.py").write_text(f"x = {number}\n", encoding="utf-8")
     with subprocess.Popen([*PROGRAM, "index"], stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
-        assert process.stderr.readline() == b"Found 2,002 files to index\n"
+        assert process.stderr.readline() == b"Found 2,002 files\n"
         with rag_agent.open(project) as index:
             while not index.status().documents:
                 assert process.poll() is None
         process.send_signal(signal.SIGINT)
         said = process.stderr.read().decode()
     assert process.returncode == 130
-    assert said.endswith(
-        "interrupted; what is done is kept, `rag-agent index` goes on from there\n"
-    )
+    assert said.endswith("interrupted; what is done is kept, the same command goes on from there\n")
     assert "Traceback" not in said
     again = json.loads(program("index", "--json", "--no-vectors").stdout)
     assert again["added"] + again["unchanged"] == 2002
@@ -261,7 +259,7 @@ def test_where_stderr_is_no_terminal_progress_is_lines(monkeypatch: pytest.Monke
         report(Progress("extract", 400, 8000, "c.py"))
         report(Progress("extract", 1900, 8000, "d\x1b[2J.py"))
     assert stream.getvalue().split("\n") == [
-        "Found 8,000 files to index",
+        "Found 8,000 files",
         "Indexing: 300 of 8,000 files (4%), 100.0/s, 1m 17s left · b.py",
         "Indexing: 1,900 of 8,000 files (24%), 100.0/s, 1m 01s left · d\ufffd[2J.py",
         "",
@@ -289,7 +287,7 @@ def test_on_a_terminal_progress_is_a_bar_that_goes_away(project: Path) -> None:
     assert process.returncode == 0
     assert "✅ Indexed 2 files" in out
     shown = drawn.decode()
-    assert "Found 2 files to index" in shown
+    assert "Found 2 files" in shown
     assert "Embedding" in shown
     assert shown.rstrip().endswith("\x1b[2K")  # the bar's line was erased
 

@@ -12,7 +12,7 @@ import rag_agent
 from rag_agent.commands import VERBS, Result
 from rag_agent.commands.layout import plain
 from rag_agent.commands.parsing import Usage, parse
-from rag_agent.errors import ConfigError, QueryError, WalkError
+from rag_agent.errors import ConfigError, QueryError, StoreMissing, WalkError
 from rag_agent.progress import Progress, silent
 
 PARSER = '''\
@@ -63,7 +63,7 @@ def test_index_says_what_it_did(project: Path) -> None:
     assert isinstance(result.data, dict)
     assert (result.data["added"], result.data["pending"]) == (3, 0)
     line = plain(result.text).split("\n")[0]
-    assert line.startswith("✅ Indexed 3 files (3 chunks) · 0 unchanged · ")
+    assert line.startswith("✅ Indexed 3 files (3 chunks) · 0 unchanged · 3 vectors · ")
     assert line.endswith("s · tracking 1 path(s) · project store")
 
 
@@ -85,7 +85,10 @@ def test_index_reports_what_it_leaves_out_with_reasons(project: Path) -> None:
     (project / ".env").write_text("PASSWORD=x\n", encoding="utf-8")
     result = run("index")
     assert isinstance(result.data, dict)
-    assert result.data["skipped"]["binary"] == 1
+    assert result.data["skipped_by_reason"]["binary"] == 1
+    by_path = {skipped["path"]: skipped for skipped in result.data["skipped"]}
+    assert by_path["image.py"]["size"] == 9
+    assert "size" not in by_path[".env"]
     assert "1 binary" in plain(result.text)
 
 
@@ -140,8 +143,55 @@ def test_search_narrows_and_explains(project: Path) -> None:
         run("search", "x", "--where", "nonsense:1")
 
 
-def test_search_before_index_is_a_problem_that_says_what_to_do(project: Path) -> None:
-    assert "rag-agent index" in run("search", "anything").problem
+@pytest.mark.parametrize(
+    "words", [("search", "x"), ("find", "*"), ("context", "where is x parsed?"), ("clear",)]
+)
+def test_without_an_index_a_verb_says_what_to_do_and_makes_nothing(
+    words: tuple[str, ...], project: Path
+) -> None:
+    assert run(*words).problem == "nothing is indexed here yet; run `rag-agent index`"
+    assert not (project / ".pi").exists()
+
+
+@pytest.mark.parametrize("words", [("refresh",), ("rebuild",), ("rebuild", "--force")])
+def test_where_nothing_is_tracked_nothing_is_read_again(
+    words: tuple[str, ...], project: Path
+) -> None:
+    with pytest.raises(StoreMissing, match="nothing is tracked here; run `rag-agent index`"):
+        run(*words)
+    assert not (project / ".pi").exists()
+
+
+def test_doctor_without_an_index_is_well_and_says_that_nothing_is_indexed(project: Path) -> None:
+    result = run("doctor")
+    assert result.problem == ""
+    assert "nothing indexed yet" in plain(result.text)
+    assert not (project / ".pi").exists()
+
+
+def test_the_vectors_that_a_second_index_makes_are_told(project: Path) -> None:
+    assert " vectors · " not in text("index", "--no-vectors").split("\n")[0]
+    assert " · 3 unchanged · 3 vectors · " in text("index")
+
+
+def test_status_shows_settings_as_config_json_has_them(project: Path) -> None:
+    run("index")
+    run("exclude", "größe/")
+    shown = text("status")
+    assert "ragEnabled = true\n" in shown
+    assert 'excludePatterns = ["größe/"]\n' in shown
+    assert "embeddingThreads = null\n" in shown
+
+
+def test_status_says_size_and_time_of_a_skipped_file_only_where_they_count(project: Path) -> None:
+    (project / "image.py").write_bytes(b"\x00\x01\x02binary")
+    (project / ".env").write_text("PASSWORD=x\n", encoding="utf-8")
+    run("index")
+    skipped = {file["path"]: file.keys() for file in data("status")["skipped"]}
+    assert skipped == {
+        "image.py": {"path", "reason", "detail", "size", "mtime_ns"},
+        ".env": {"path", "reason", "detail"},
+    }
 
 
 def test_a_preview_cannot_steer_the_terminal(project: Path) -> None:

@@ -77,8 +77,8 @@ def _outcome(call: Call) -> int:
     except RagError as error:
         return _fail(call, error)
     except KeyboardInterrupt:
-        again = f"; what is done is kept, `rag-agent {call.verb.name}` goes on from there"
-        _say(f"interrupted{again if call.verb.resumes else ''}", sys.stderr)
+        again = f"; what is done is kept, {call.verb.resumes}" if call.verb.resumes else ""
+        _say(f"interrupted{again}", sys.stderr)
         return INTERRUPTED
     except (Usage, BrokenPipeError):
         raise

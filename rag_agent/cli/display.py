@@ -135,7 +135,7 @@ class _Bar:
 
 def _found(progress: Progress) -> str:
     if progress.stage == "scan" and progress.done == progress.total:
-        return f"Found {counted(progress.done, 'file')} to index"
+        return f"Found {counted(progress.done, 'file')}"
     return ""
 
 

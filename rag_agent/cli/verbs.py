@@ -11,7 +11,7 @@ from typing import Any
 from rag_agent.commands import VERBS, Argument, Opener, Result, verb
 from rag_agent.commands.layout import styled
 from rag_agent.commands.parsing import GLOBAL_OPTIONS, Usage, parser
-from rag_agent.commands.registry import Values
+from rag_agent.commands.registry import GOES_ON, Values
 from rag_agent.commands.searching import whole_number
 from rag_agent.commands.shells import SHELLS
 from rag_agent.errors import QueryError
@@ -42,7 +42,7 @@ def serve(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     Argument("--limit", "files per question (default: 10)", "N", type=whole_number(1, 1000),
              default=10),
     Argument("--passages", "list the passages a reader is shown, not one result a file"),
-    resumes=True,
+    resumes=GOES_ON,
 )  # fmt: skip
 def eval_run(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Answer every question; an interrupted run goes on from where it was."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from rag_agent.commands.data import skipped_data
 from rag_agent.commands.layout import by_reason, counted, size, styled, table
 from rag_agent.commands.registry import Opener, Result, verb
 from rag_agent.errors import RagError
@@ -50,7 +52,11 @@ def doctor(open_index: Opener, arguments: Namespace, report: Report) -> Result:
 def status_data(found: Status) -> dict[str, object]:
     """The status as plain data, with the share of chunks that have a vector."""
     coverage = found.vectors / found.chunks if found.chunks else 0.0
-    return {**asdict(found), "vector_coverage": round(coverage, 4)}
+    return {
+        **asdict(found),
+        "skipped": skipped_data(found.skipped),
+        "vector_coverage": round(coverage, 4),
+    }
 
 
 def activity_text(activity: Activity) -> str:
@@ -63,7 +69,9 @@ def activity_text(activity: Activity) -> str:
 def _status_text(found: Status) -> str:
     coverage = found.vectors / found.chunks if found.chunks else 0.0
     languages = sorted(found.languages.items(), key=lambda item: (-item[1], item[0]))
-    settings = "\n".join(f"{key} = {value}" for key, value in found.settings.items())
+    settings = "\n".join(
+        f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in found.settings.items()
+    )
     rows = [
         ("store", f"{found.store} ({found.scope}, {size(found.bytes)})"),
         ("files", f"{found.documents:,} ({counted(found.chunks, 'chunk')})"),

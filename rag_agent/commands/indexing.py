@@ -7,8 +7,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_agent.commands.data import skipped_data
 from rag_agent.commands.layout import by_reason, counted, duration, styled
-from rag_agent.commands.registry import Argument, Opener, Result, verb
+from rag_agent.commands.registry import GOES_ON, NOTHING_INDEXED, Argument, Opener, Result, verb
+from rag_agent.errors import StoreMissing
 from rag_agent.progress import Report
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ _WARNINGS_SHOWN = 5
     detail="Makes .pi/rag/ in the current folder when no index is in scope. Files are searchable\n"
     "by words as soon as they are read; vectors, which find by meaning, follow.\n"
     "Interrupted anywhere, the next run goes on from there.",
-    resumes=True,
+    resumes=GOES_ON,
 )  # fmt: skip
 def index(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Index a path and remember it."""
@@ -48,18 +50,20 @@ def index(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     "read and cut every tracked file again",
     Argument("--force", "drop the index first and embed everything anew"),
     detail="Text that did not change keeps its vectors, unless --force is given.",
-    resumes=True,
+    resumes="`rag-agent refresh` reads what is missing, `rag-agent rebuild` begins again",
 )
 def rebuild(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Rebuild from the tracked paths."""
     with open_index() as opened:
+        _check_tracked(opened)
         return _result(opened, opened.rebuild(force=arguments.force, report=report))
 
 
-@verb("refresh", "take in new, changed and removed files of the tracked paths", resumes=True)
+@verb("refresh", "take in new, changed and removed files of the tracked paths", resumes=GOES_ON)
 def refresh(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Incremental sync of every tracked path."""
     with open_index() as opened:
+        _check_tracked(opened)
         return _result(opened, opened.refresh(report=report))
 
 
@@ -67,22 +71,35 @@ def refresh(open_index: Opener, arguments: Namespace, report: Report) -> Result:
 def clear(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Forget every document."""
     with open_index() as opened:
-        before = opened.status().documents
+        status = opened.status()
+        before = status.documents
+        if not Path(status.store).exists():
+            return Result({"cleared": 0, "store": status.store}, "", NOTHING_INDEXED)
         opened.clear()
         return Result(
-            {"cleared": before, "store": str(opened.folder)},
+            {"cleared": before, "store": status.store},
             f"Index cleared: {counted(before, 'file')} forgotten, tracked paths and settings kept.",
         )
+
+
+def _check_tracked(opened: Index) -> None:
+    """Without a tracked path the engine would take the current folder, which nobody asked for."""
+    from rag_agent.legacy import legacy_files
+
+    if not opened.tracked_paths and not legacy_files(opened.folder):
+        raise StoreMissing("nothing is tracked here; run `rag-agent index`")
 
 
 def _result(opened: Index, done: SyncReport) -> Result:
     status = opened.status()
     reasons = Counter(skipped.reason for skipped in done.skipped)
     tracked = len(status.tracked_paths)
+    vectors = done.embedded + done.reused
     lines = [
         f"{styled('✅', 'green')} Indexed {counted(done.added + done.changed, 'file')} "
         f"({counted(done.chunks, 'chunk')}) · {done.unchanged:,} unchanged"
         + (f" · {done.removed:,} removed" if done.removed else "")
+        + (f" · {counted(vectors, 'vector')}" if vectors else "")
         + f" · {duration(done.seconds)} · tracking {tracked} path(s) · {status.scope} store"
     ]
     if reasons:
@@ -115,7 +132,8 @@ def _result(opened: Index, done: SyncReport) -> Result:
         "embedded": done.embedded,
         "reused": done.reused,
         "pending": status.pending,
-        "skipped": dict(reasons),
+        "skipped_by_reason": dict(reasons.most_common()),
+        "skipped": skipped_data(done.skipped),
         "warnings": list(done.warnings),
         "seconds": round(done.seconds, 3),
         "tracked_paths": list(status.tracked_paths),

@@ -75,14 +75,17 @@ Run = Callable[[Opener, Namespace, Report], Result]
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One command. ``resumes`` marks long work that goes on where it was interrupted."""
+    """One command.
+
+    ``resumes`` marks long work that keeps what is done when interrupted, and says how to go on.
+    """
 
     name: str
     help: str
     run: Run
     arguments: tuple[Argument, ...] = ()
     detail: str = ""
-    resumes: bool = False
+    resumes: str = ""
 
     @property
     def usage(self) -> str:
@@ -90,12 +93,17 @@ class Verb:
         return " ".join([self.name, *(argument.usage for argument in self.arguments)])
 
 
+NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index`"
+
+GOES_ON = "the same command goes on from there"
+"""What most of the long work ``resumes`` by."""
+
 VERBS: dict[str, Verb] = {}
 """By name, in the order in which help shows them. A name of two words is a verb of a group."""
 
 
 def verb(
-    name: str, help: str, *arguments: Argument, detail: str = "", resumes: bool = False
+    name: str, help: str, *arguments: Argument, detail: str = "", resumes: str = ""
 ) -> Callable[[Run], Run]:
     """Register the decorated function as the verb ``name``."""
 

@@ -6,14 +6,13 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from rag_agent.commands.data import hit_data, search_data
 from rag_agent.commands.layout import counted, preview, styled
-from rag_agent.commands.registry import Argument, Opener, Result, verb
+from rag_agent.commands.registry import NOTHING_INDEXED, Argument, Opener, Result, verb
 from rag_agent.progress import Report
 
 if TYPE_CHECKING:
     from rag_agent.types import Hit, SearchResults
-
-NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index` first"
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
@@ -47,7 +46,7 @@ def search(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         found = opened.search(
             " ".join(arguments.query), limit=arguments.limit, where=arguments.where
         )
-        empty = not found.hits and opened.status().documents == 0
+        empty = not found.hits and not opened.status().documents
     data = search_data(found)
     if empty:
         return Result(data, "", NOTHING_INDEXED)
@@ -72,6 +71,9 @@ def find(open_index: Opener, arguments: Namespace, report: Report) -> Result:
             }
             for document in opened.find(arguments.glob)
         ]
+        empty = not shown and not opened.status().documents
+    if empty:
+        return Result({"glob": arguments.glob, "files": []}, "", NOTHING_INDEXED)
     text = "\n".join(str(row["path"]) for row in shown)
     return Result(
         {"glob": arguments.glob, "files": shown},
@@ -90,6 +92,7 @@ def context(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """What automatic injection would do."""
     with open_index() as opened:
         made = opened.context(" ".join(arguments.prompt), budget=arguments.budget)
+        empty = not made.hits and not opened.status().documents
     reasons = "\n".join(styled(f"· {reason}", "dim") for reason in made.reasons)
     head = f"{counted(made.tokens, 'token')} would be injected" if made.text else "nothing injected"
     data = {
@@ -99,39 +102,9 @@ def context(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         "hits": [hit_data(hit) for hit in made.hits],
         "reasons": list(made.reasons),
     }
+    if empty:
+        return Result(data, "", NOTHING_INDEXED)
     return Result(data, "\n\n".join(part for part in (made.text, f"{head}\n{reasons}") if part))
-
-
-def search_data(found: SearchResults) -> dict[str, object]:
-    """Search results as every ``--json`` and every host gets them."""
-    return {
-        "query": found.query,
-        "mode": found.mode,
-        "took_ms": round(found.took_ms, 1),
-        "hits": [hit_data(hit) for hit in found.hits],
-        "notes": list(found.notes),
-    }
-
-
-def hit_data(hit: Hit) -> dict[str, object]:
-    """One hit as plain data; lines count from 1 and include both ends."""
-    return {
-        "path": hit.path,
-        "start": hit.chunk.start,
-        "end": hit.chunk.end,
-        "score": round(hit.score, 4),
-        "signals": {name: round(value, 4) for name, value in hit.signals.items()},
-        "evidence": {
-            "cosine": None if hit.evidence.cosine is None else round(hit.evidence.cosine, 4),
-            "coverage": round(hit.evidence.coverage, 4),
-            "bm25": round(hit.evidence.bm25, 4),
-        },
-        "heading": hit.chunk.heading,
-        "text": hit.chunk.text,
-        "more": [{"start": c.start, "end": c.end, "text": c.text} for c in hit.more],
-        "converted": hit.converted,
-        "stale": hit.stale,
-    }
 
 
 def _search_text(found: SearchResults, explained: bool) -> str:
