@@ -44,17 +44,31 @@ def remove(database: Database, root: Root) -> int:
 
 
 class Shown:
-    """Paths as people see them: relative with one root, absolute (POSIX) with several."""
+    """Paths as people see them, POSIX: relative to the root while there is only one.
+
+    With several roots, relative to the project folder for what lies in it, absolute elsewhere.
+    """
 
     def __init__(self, database: Database) -> None:
         rows = database.rows("SELECT id, path, is_file FROM roots ORDER BY id")
         self.roots = {row[0]: Root(row[0], _absolute(database, row[1])) for row in rows}
         self._files = {row[0] for row in rows if row[2]}
         self._several = len(rows) > 1
+        home = _home(_folder(database))
+        self._within = {
+            identifier: Path(root.path).relative_to(home).as_posix()
+            for identifier, root in self.roots.items()
+            if home is not None and Path(root.path).is_relative_to(home)
+        }
 
     def path(self, root_id: int, path: str) -> str:
         """How the document ``path`` of a root is shown."""
-        return self.absolute(root_id, path) if self._several or not path else path
+        if not self._several and path:
+            return path
+        within = self._within.get(root_id)
+        if within is None or not path:
+            return self.absolute(root_id, path)
+        return within if root_id in self._files else (f"{within}/{path}" if within != "." else path)
 
     def absolute(self, root_id: int, path: str) -> str:
         """The document's absolute path, POSIX; a root that is a file is its own document."""
@@ -89,12 +103,15 @@ def _absolute(database: Database, stored: str) -> str:
 def _stored(database: Database, real: str) -> str:
     """Relative to the store's folder if store and root would be moved together."""
     folder = _folder(database)
-    # A store at X/.pi/rag belongs to X, with whatever of X it tracks.
-    home = folder.parent.parent if folder.parts[-2:] == (".pi", "rag") else folder
     root = Path(real)
-    if folder.is_relative_to(root) or root.is_relative_to(home):
+    if folder.is_relative_to(root) or root.is_relative_to(_home(folder) or folder):
         return Path(os.path.relpath(real, folder)).as_posix()
     return real
+
+
+def _home(folder: Path) -> Path | None:
+    """The project folder X of a store at X/.pi/rag, with whatever of X it tracks."""
+    return folder.parent.parent if folder.parts[-2:] == (".pi", "rag") else None
 
 
 def _folder(database: Database) -> Path:

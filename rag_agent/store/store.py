@@ -109,7 +109,7 @@ class Store:
         return roots.all_roots(self._database)
 
     def shown_path(self, root: Root, path: str) -> str:
-        """``path`` itself while there is one root, else absolute; POSIX."""
+        """``path`` itself while there is one root; of several see ``Shown``."""
         return roots.Shown(self._database).path(root.id, path)
 
     def absolute_path(self, root: Root, path: str) -> str:
@@ -235,7 +235,7 @@ class Store:
         return {document.id: document for document in found}
 
     def find(self, pattern: str) -> list[StoredDocument]:
-        """Documents by shown path, in its order and without regard to case.
+        """Documents by shown path or path in their root, in order and without regard to case.
 
         ``*`` stands for any characters, ``/`` included, ``?`` for one; text without either is
         looked for anywhere in the path.
@@ -244,7 +244,9 @@ class Store:
         if "*" not in wanted and "?" not in wanted:
             wanted = f"*{wanted}*"
         roots.define_functions(self._database)
-        return self._documents("shown_path(d.root_id, d.folded) GLOB ?", (wanted,))
+        return self._documents(
+            "shown_path(d.root_id, d.folded) GLOB ? OR d.folded GLOB ?", (wanted, wanted)
+        )
 
     def chunks(self, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:
         """Chunks by id with their definitions and passages; those that are gone are absent."""

@@ -44,7 +44,7 @@ def test_a_root_is_known_by_any_spelling(store: Store, tmp_path: Path) -> None:
     assert store.roots() == [root]
 
 
-def test_paths_are_shown_relative_with_one_root_and_absolute_with_several(
+def test_of_several_roots_those_outside_the_project_are_shown_absolute(
     store: Store, tmp_path: Path, put: Any
 ) -> None:
     first = store.add_root(str(tmp_path / "project"))
@@ -57,10 +57,14 @@ def test_paths_are_shown_relative_with_one_root_and_absolute_with_several(
     note.write_text("text", encoding="utf-8")
     second = store.add_root(str(note))
 
-    absolute = f"{(tmp_path / 'project').as_posix()}/src/a.md"
-    assert store.shown_path(first, "src/a.md") == absolute
-    assert store.chunks_of(identifier)[0].shown_path == absolute
-    assert store.skipped()[0].path == f"{(tmp_path / 'project').as_posix()}/b.bin"
+    assert store.shown_path(first, "src/a.md") == "src/a.md"
+    assert store.chunks_of(identifier)[0].shown_path == "src/a.md"
+    assert store.skipped()[0].path == "b.bin"
+    inside = tmp_path / "project" / "sub.md"
+    inside.write_text("text", encoding="utf-8")
+    assert store.shown_path(store.add_root(str(inside)), "sub.md") == "sub.md"
+    folder = store.add_root(str(tmp_path / "project" / "lib"))
+    assert store.shown_path(folder, "x.md") == "lib/x.md"
     # A root that is a file is its only document.
     assert store.shown_path(second, "note.md") == note.as_posix()
     assert store.absolute_path(second, "note.md") == note.as_posix()
