@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,7 +17,7 @@ from rag_agent import legacy, paths, tracked
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load
-from rag_agent.errors import EmbedError, StoreBusy, StoreError, StoreMissing
+from rag_agent.errors import EmbedError, StoreBusy, StoreError, StoreMissing, WalkError
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
 from rag_agent.status import LAST_SYNC, describe, diagnose
@@ -147,6 +147,7 @@ class Index:
                 targets,
                 self._rules(),
                 lock.telling(report),
+                force=force,
                 anew=anew,
             )
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
@@ -192,17 +193,21 @@ class Index:
     def rebuild(self, *, force: bool = False, report: Report = silent) -> SyncReport:
         """Read and cut every tracked file again; unchanged text keeps its vectors.
 
-        ``force`` empties the index first and computes every vector anew. An index file that is
-        found corrupt is then moved aside, not deleted.
+        ``force`` computes every vector anew, and moves an index file that is found corrupt aside,
+        where it is kept.
         """
+        started = time.monotonic()
         notices: tuple[str, ...] = ()
         if force:
             self.close()
             aside = set_aside_if_corrupt(paths.database(self.folder))
             if aside is not None:
                 notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
-            self.clear()
+        # Not cleared first: what lies on a disk that is not there now could not be read again.
         done = self.sync(report=report, anew=True, vectors=False)
+        if force:
+            with self._writing() as (store, _):
+                store.forget_vectors()
         embedded = self.embed(report, trust_cache=not force)
         return replace(
             done,
@@ -210,6 +215,7 @@ class Index:
             reused=embedded.reused,
             pending=self._count_pending(),
             warnings=(*notices, *done.warnings),
+            seconds=time.monotonic() - started,
         )
 
     def clear(self) -> None:
@@ -315,7 +321,7 @@ class Index:
 
     @property
     def _project(self) -> Path | None:
-        return tracked.project_folder(self.folder, self.scope)
+        return tracked.project_folder(self.folder, Path.home())
 
     def _take_over_legacy(self) -> tuple[str, ...]:
         """Adopt what earlier programs left; sentences that a person should read once."""
@@ -386,7 +392,9 @@ class Index:
         try:
             with self._writing(_WAIT_FOR_HIT) as (store, _):
                 for document in documents:
-                    sync_file(store, document.root, document.path, self._rules())
+                    # A root that is not there now keeps what is indexed of it.
+                    with suppress(WalkError):
+                        sync_file(store, document.root, document.path, self._rules())
             embedder = self._model()
             if embedder is not None:
                 with Store.open(paths.database(self.folder)) as store:

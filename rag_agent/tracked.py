@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag_agent.types import Scope
 
+def project_folder(folder: Path, home: Path) -> Path | None:
+    """The folder that a project's store travels with; None for the other stores.
 
-def project_folder(folder: Path, scope: Scope) -> Path | None:
-    """The folder that a project's store travels with; None for the other stores."""
-    return folder.parent.parent if scope == "project" else None
+    By its place and not by how it was found: PI_RAG_DIR may name a project's store too.
+    """
+    project = folder.parent.parent
+    return project if folder.parts[-2:] == (".pi", "rag") and project != home else None
 
 
 def absolute(names: Sequence[str], project: Path | None) -> tuple[Path, ...]:

@@ -273,7 +273,7 @@ def test_rebuilding_keeps_the_vectors_of_unchanged_text_unless_forced(project: P
         kept = index.rebuild()
         assert (kept.embedded, kept.reused, kept.unchanged) == (0, 0, 2)
         forced = index.rebuild(force=True)
-        assert (forced.embedded, forced.added) == (2, 2)
+        assert (forced.embedded, forced.reused, forced.unchanged) == (2, 0, 2)
 
 
 def test_clearing_keeps_settings_and_tracked_paths(project: Path) -> None:
@@ -360,3 +360,53 @@ def test_a_project_reached_through_a_link_is_the_same_project(
         report = index.sync(link)
         assert (report.added, report.removed, report.unchanged) == (0, 0, 2)
         assert index.tracked_paths == (project.resolve(),)
+
+
+def test_the_store_of_a_project_named_by_the_environment_still_belongs_to_the_project(
+    project: Path, tmp_path: Path
+) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+    environ = {"PI_RAG_DIR": str(project / ".pi/rag")}
+    with rag_agent.open(tmp_path, environ=environ) as index:
+        assert index.tracked_paths == (project,)
+        report = index.sync()
+        assert (report.added, report.removed, report.unchanged) == (0, 0, 2)
+
+
+def test_settings_that_name_the_home_folder_do_not_get_it_indexed(
+    project: Path, home: Path
+) -> None:
+    (home / "private.md").write_text("# A diary\n", encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.configure(tracked_paths=(str(home), str(project)))
+        report = index.sync()
+        assert report.added == 2
+        assert any(str(home) in warning for warning in report.warnings)
+        assert index.find("private") == []
+
+
+def test_a_missing_folder_neither_breaks_searches_nor_loses_its_index(
+    project: Path, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (disk / "smtp.md").write_text("# How to deliver a message\n", encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync()
+        index.sync(disk)
+        disk.rename(tmp_path / "away")
+        results = index.search("deliver a message")
+        assert [hit.path for hit in results if "smtp" in hit.path] == []
+        assert results.hits[0].path == "mailer.py"
+        index.rebuild(force=True)
+        (tmp_path / "away").rename(disk)
+        assert [h.path for h in index.search("deliver a message") if "smtp" in h.path] != []
+
+
+@pytest.mark.parametrize("query", ["???", '"', "*", "-", "\U0001f433", "\x00", "a" * 100_000])
+def test_a_question_without_words_is_answered_or_politely_not(project: Path, query: str) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        assert index.status().vectors == 2
+        index.search(query)  # by meaning, or nothing: but no error

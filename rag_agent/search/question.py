@@ -40,7 +40,10 @@ class Question:
     def rarity_of(self, word: str) -> float:
         """The word's rarity; for a word that the question lacks that of its average word."""
         known = self.rarity.get(word)
-        return fmean(self.rarity.values()) if known is None else known
+        if known is not None:
+            return known
+        # A question without any word ("???") is answered by meaning alone.
+        return fmean(self.rarity.values()) if self.rarity else 1.0
 
     def coverage(self, found: Iterable[str]) -> float:
         """Share of the question's words that were found, weighted by rarity, in [0, 1]."""

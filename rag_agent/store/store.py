@@ -139,6 +139,11 @@ class Store:
         writing.clear(self._database)
         maintenance.refresh_statistics(self._database)
 
+    def forget_vectors(self) -> None:
+        """Remove the vectors of every model; words stay searchable."""
+        with self._database.transaction():
+            self._database.rows("DELETE FROM vectors")
+
     def set_meta(self, key: str, value: str) -> None:
         """Keep a small text under a key."""
         with self._database.transaction():

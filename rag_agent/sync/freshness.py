@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag_agent.chunk import chunk
-from rag_agent.errors import ExtractError
+from rag_agent.errors import ExtractError, WalkError
 from rag_agent.sync.sync import read_document
 from rag_agent.sync.walk import WalkRules, admit
 from rag_agent.types import Chunk, Hit, SearchResults, Skipped, StoredDocument
@@ -62,13 +62,12 @@ def _relocated(hit: Hit, rules: WalkRules) -> Hit | None:
     document = hit.document
     if document is None:
         return None
-    root = Path(document.root.path)
-    found = admit(root, document.path, rules)
-    if isinstance(found, Skipped):
-        return None
     try:
+        found = admit(Path(document.root.path), document.path, rules)
+        if isinstance(found, Skipped):
+            return None
         current, _ = read_document(found)
-    except (ExtractError, OSError):
+    except (ExtractError, WalkError, OSError):
         return None
     lines = {c.text: c for c in chunk(current)}
     best = _moved(hit.chunk, lines)

@@ -9,7 +9,7 @@ from rag_agent.errors import WalkError
 from rag_agent.progress import Report
 from rag_agent.store import Store
 from rag_agent.sync.sync import finish, sync_documents
-from rag_agent.sync.walk import WalkRules
+from rag_agent.sync.walk import WalkRules, check_root
 from rag_agent.types import SyncReport
 
 
@@ -20,9 +20,13 @@ def sync_roots(
     rules: WalkRules,
     report: Report,
     *,
+    force: bool = False,
     anew: bool = False,
 ) -> SyncReport:
     """Sync the ``targets``, each one of the ``followed`` roots or below one; forget other roots.
+
+    A root that is new to the index is refused like one that is named on the command line (the home
+    folder and the like), unless ``force`` is given: settings can be edited, or moved along.
 
     Raises:
         WalkError: the only target cannot be walked. One of several is left as it is, with a
@@ -30,12 +34,15 @@ def sync_roots(
     """
     gone = [root for root in store.roots() if Path(root.path) not in followed]
     reports = [SyncReport(removed=sum(store.remove_root(root) for root in gone))]
+    known = {root.path for root in store.roots()}
     complete = len(targets) == len(followed)
     for target in targets:
         base = next(root for root in followed if target.is_relative_to(root))
         under = "" if base == target else target.relative_to(base).as_posix()
         complete = complete and not under
         try:
+            if str(base) not in known:
+                check_root(base, force=force)
             root = store.add_root(str(base))
             done = sync_documents(store, root, rules, report, under=under, anew=anew)
         except WalkError as error:

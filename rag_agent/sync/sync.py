@@ -126,7 +126,7 @@ def sync_file(store: Store, root: Root, path: str, rules: WalkRules) -> bool:
     stored = store.documents(root, path).get(path)
     found = admit(Path(root.path), path, rules)
     if isinstance(found, Skipped):
-        if stored is not None:
+        if stored is not None and found.reason != UNREADABLE:
             store.forget([stored.id])
         return False
     tally = _Tally()
