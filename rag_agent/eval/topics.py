@@ -118,6 +118,8 @@ def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each object of the file with ``path:line``."""
     try:
         text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise QueryError(f"there is no file {path}; name one with a question a line") from error
     except (OSError, UnicodeDecodeError) as error:
         raise QueryError(f"cannot read topics from {path}: {error}") from error
     # Not splitlines(): JSON strings may hold U+2028 and the like unescaped.

@@ -84,7 +84,9 @@ def check_root(path: Path, *, force: bool = False) -> Path:
     home = Path.home().resolve()
     if not force and (real == home or real in home.parents or real == Path(real.anchor)):
         what = "your home folder" if real == home else "more than a project"
-        raise WalkError(f"{real} is {what}; name a project's folder, or say --force to index it")
+        raise WalkError(
+            f"{real} is {what}; index a folder inside it; `rag-agent index --force` overrides"
+        )
     return real
 
 
