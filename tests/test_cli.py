@@ -67,6 +67,20 @@ def test_progress_goes_to_stderr(project: Path, capfd: pytest.CaptureFixture[str
     assert "Found 2 files\n" in err
 
 
+def test_verbose_says_where_what_and_how_long(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (project / ".env").write_text("PASSWORD=x\n", encoding="utf-8")
+    assert main(["index", "--verbose"]) == 0
+    _, err = capfd.readouterr()
+    assert "debug: the index in scope is in " in err
+    assert "debug: extract begins, 2\n" in err
+    assert "debug: skipped .env: " in err
+    assert re.search(r"^debug: index took \d+\.\d\d s$", err, re.M)
+    assert main(["status"]) == 0
+    assert capfd.readouterr().err == ""
+
+
 def test_an_error_is_one_line_on_stderr_and_ends_with_1(
     project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,6 +147,7 @@ def test_help_lists_every_verb(words: list[str], capfd: pytest.CaptureFixture[st
     for verb in VERBS.values():
         assert f"  {verb.usage}" in out
         assert verb.help in out
+    assert "  --version  " in out
 
 
 def test_help_of_a_verb_is_the_same_by_either_way(capfd: pytest.CaptureFixture[str]) -> None:
@@ -337,6 +352,9 @@ def test_eval_runs_and_scores(project: Path, capfd: pytest.CaptureFixture[str]) 
     assert scored["total"]["ndcg10"]["macro"] == 1.0
     assert scored["compared"]["ndcg10"]["difference"] == 0.0
     assert main(["eval", "score", "--queries", str(queries), "--run", "missing.jsonl"]) == 1
+    capfd.readouterr()
+    assert main(["eval", "run", "--queries", "missing.jsonl", "--out", "run.jsonl"]) == 1
+    assert capfd.readouterr().err.startswith("error: there is no file missing.jsonl; ")
 
 
 def test_python_m_and_the_command_are_the_same() -> None:

@@ -119,6 +119,17 @@ def test_search_gives_a_hit_a_file_with_its_lines(project: Path) -> None:
     assert (best["path"], best["start"], best["end"]) == ("src/parser.py", 1, 7)
     assert best["text"] == PARSER.rstrip("\n")
     assert set(best) >= {"score", "signals", "heading", "more"}
+    assert 0.1 <= best["certainty"] <= 1
+    assert found["notes"] == []
+
+
+def test_search_says_when_nothing_is_a_sure_match(project: Path) -> None:
+    run("index")
+    found = data("search", "volcanic", "eruptions", "of", "Iceland")
+    assert found["hits"]
+    assert max(hit["certainty"] for hit in found["hits"]) < 0.1
+    assert found["notes"] == ["nothing here is a sure match"]
+    assert "note: nothing here is a sure match" in text("search", "volcanic eruptions of Iceland")
 
 
 def test_search_shows_place_score_and_three_telling_lines(project: Path) -> None:
@@ -270,6 +281,33 @@ def test_ext_changes_what_is_indexed(project: Path) -> None:
     assert removed["excluded"] == [".py"]
     assert data("refresh")["removed"] == 3
     assert data("ext", "reset")["extra"] == []
+
+
+def test_ext_says_in_one_line_what_changed(project: Path) -> None:
+    assert text("ext", "add", ".py") == ".py is indexed already"
+    assert text("ext", "remove", "zzz") == ".zzz was not indexed"
+    assert text("ext", "reset") == "the extensions are the standard ones already"
+    assert not (project / ".pi").exists()
+    applied = "run `rag-agent refresh` to apply it to the index"
+    assert text("ext", "add", "zzz", "py") == (
+        f".zzz will be indexed; .py is indexed already; {applied}"
+    )
+    assert text("ext", "remove", "py") == f".py will not be indexed any more; {applied}"
+    assert text("ext", "reset") == (
+        f".py will be indexed; .zzz will not be indexed any more; {applied}"
+    )
+
+
+def test_ext_lists_the_extensions_in_columns(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    head, *rows = text("ext").split("\n")
+    listed = data("ext")["extensions"]
+    assert head == f"{len(listed)} extensions:"
+    assert sorted(" ".join(rows).split()) == listed
+    assert max(map(len, rows)) <= 60
+    assert [row.split()[0] for row in rows] == listed[: len(rows)]
 
 
 @pytest.mark.parametrize(

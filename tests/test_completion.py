@@ -38,6 +38,7 @@ def test_options_of_the_verb_and_of_every_verb_are_offered_after_a_dash() -> Non
     assert words("search", "--l") == ["--limit"]
     assert "--json" in words("search", "x", "--")
     assert words("--j") == ["--json"]
+    assert words("--ver") == ["--verbose", "--version"]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,8 @@ def test_options_of_the_verb_and_of_every_verb_are_offered_after_a_dash() -> Non
         (("--json", "ext", "re"), ["remove", "reset"]),
         (("completion", "f"), ["fish"]),
         (("help", "st"), ["status"]),
+        (("help", "eval", ""), ["run", "score"]),
+        (("help", "status", ""), []),
         (("exclude", "-b"), ["-build/"]),
         (("search", "--limit", ""), []),
         (("status", ""), []),

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
@@ -21,6 +22,7 @@ from rag_agent.progress import silent
 if TYPE_CHECKING:
     from rag_agent.commands import Result
     from rag_agent.index import Index
+    from rag_agent.progress import Progress, Report
 
 _log = logging.getLogger(__name__)
 
@@ -72,8 +74,10 @@ def _run(call: Call) -> int:
 
 def _outcome(call: Call) -> int:
     options = call.arguments
+    began = time.monotonic()
     try:
         result = _result(call)
+        _log.debug("%s took %.2f s", call.verb.name, time.monotonic() - began)
     except RagError as error:
         return _fail(call, error)
     except KeyboardInterrupt:
@@ -101,13 +105,29 @@ def _result(call: Call) -> Result:
     if not call.verb.resumes:
         return call.verb.run(_open, call.arguments, silent)
     with progress_display() as report:
-        return call.verb.run(_open, call.arguments, report)
+        return call.verb.run(_open, call.arguments, _logging(report))
+
+
+def _logging(report: Report) -> Report:
+    """The report, which logs each stage as well when it begins."""
+    stage = ""
+
+    def told(progress: Progress) -> None:
+        nonlocal stage
+        if progress.stage != stage:
+            stage = progress.stage
+            _log.debug("%s begins%s", stage, f", {progress.total:,}" if progress.total else "")
+        report(progress)
+
+    return told
 
 
 def _open() -> AbstractContextManager[Index]:
     from rag_agent.index import open as open_index  # numpy, SQLite: not for --version and help
 
-    return open_index()
+    opened = open_index()
+    _log.debug("the index in scope is in %s (%s)", opened.folder, opened.scope)
+    return opened
 
 
 def _fail(call: Call, error: Exception) -> int:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 
 from rag_agent import paths
+from rag_agent.commands.layout import printable
 
 _FILE_BYTES = 10_000_000
 _FILE_FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
@@ -66,7 +67,7 @@ class _Brief(logging.Formatter):
         self._verbose = verbose
 
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{record.levelname.lower()}: {record.getMessage()}"
+        line = f"{record.levelname.lower()}: {printable(record.getMessage())}"
         if self._verbose and record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return line

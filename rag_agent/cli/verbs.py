@@ -10,7 +10,7 @@ from typing import Any
 
 from rag_agent.commands import VERBS, Argument, Opener, Result, verb
 from rag_agent.commands.layout import styled
-from rag_agent.commands.parsing import GLOBAL_OPTIONS, Usage, parser
+from rag_agent.commands.parsing import GLOBAL_OPTIONS, PROGRAM_OPTIONS, Usage, parser
 from rag_agent.commands.registry import GOES_ON, Values
 from rag_agent.commands.searching import whole_number
 from rag_agent.commands.shells import SHELLS
@@ -19,6 +19,8 @@ from rag_agent.progress import Report
 
 _QUERIES = Argument("--queries", "JSON lines of {id, query, relevant}", "FILE", required=True,
                     values="path")  # fmt: skip
+_QUERIES_LINE = """A line of --queries (relevant is for scoring; start and end may be left out):
+  {"id": "q1", "query": "…", "relevant": [{"path": "src/a.py", "start": 1, "end": 20}]}"""
 
 
 @verb(
@@ -42,6 +44,7 @@ def serve(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     Argument("--limit", "files per question (default: 10)", "N", type=whole_number(1, 1000),
              default=10),
     Argument("--passages", "list the passages a reader is shown, not one result a file"),
+    detail=_QUERIES_LINE,
     resumes=GOES_ON,
 )  # fmt: skip
 def eval_run(open_index: Opener, arguments: Namespace, report: Report) -> Result:
@@ -77,6 +80,7 @@ def eval_run(open_index: Opener, arguments: Namespace, report: Report) -> Result
              choices=("repo", "language", "kind", "split")),
     Argument("--over", "what the intervals are drawn over (default: topics)", "UNIT",
              choices=("topics", "repositories"), default="topics"),
+    detail=_QUERIES_LINE,
 )  # fmt: skip
 def eval_score(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """nDCG, recall, reciprocal rank and line hits."""
@@ -144,6 +148,8 @@ def overview() -> str:
             lines.append(f"  {styled(v.usage.ljust(width), 'bold')}  {v.help}")
     lines += ["", "With every verb:"]
     lines += [f"  {option.name.ljust(width)}  {option.help}" for option in GLOBAL_OPTIONS]
+    lines += ["", "Without a verb:"]
+    lines += [f"  {option.name.ljust(width)}  {option.help}" for option in PROGRAM_OPTIONS]
     lines += ["", "`rag-agent help VERB` says more."]
     return "\n".join(lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag_agent.commands.parsing import GLOBAL_OPTIONS, option_strings
+from rag_agent.commands.parsing import GLOBAL_OPTIONS, PROGRAM_OPTIONS, option_strings
 from rag_agent.commands.registry import VERBS, Argument, Values, Verb
 
 ValueSource = Callable[[Values, Sequence[str]], Iterable[str]]
@@ -35,12 +35,11 @@ def complete(
     """What may replace ``current`` after the words ``before`` it, the program not among them."""
     names = [word for word in before if not word.startswith("-")]
     if not names:
-        found = [*_verbs(), *_options(GLOBAL_OPTIONS)]
+        found = [*_verbs(), *_options((*GLOBAL_OPTIONS, *PROGRAM_OPTIONS))]
         return Completion(_starting(current, found))
-    group = {name: verb for name, verb in VERBS.items() if name.startswith(f"{names[0]} ")}
+    group = _group(names[0])
     if group and len(names) == 1:
-        found = [Candidate(name.partition(" ")[2], verb.help) for name, verb in group.items()]
-        return Completion(_starting(current, found))
+        return Completion(_starting(current, group))
     verb = VERBS.get(f"{names[0]} {names[1]}" if group else names[0])
     if verb is None:
         return Completion()
@@ -94,7 +93,8 @@ def _values(
     if argument.values == "path":
         return Completion(files=True)
     if argument.values == "verb":
-        return Completion(_starting(current, _verbs()))
+        offered = _verbs() if not given else _group(given[0]) if len(given) == 1 else []
+        return Completion(_starting(current, offered))
     words = argument.choices or (values(argument.values, given) if argument.values else ())
     return Completion(
         _starting(current, [Candidate(word) for word in words if word not in given]),
@@ -110,6 +110,15 @@ def _verbs() -> list[Candidate]:
         help = ", ".join(v for v in VERBS if v.startswith(f"{first} ")) if second else verb.help
         found.setdefault(first, Candidate(first, help))
     return list(found.values())
+
+
+def _group(first: str) -> list[Candidate]:
+    """The second words of a group of verbs; nothing where ``first`` is a verb by itself."""
+    return [
+        Candidate(name.partition(" ")[2], verb.help)
+        for name, verb in VERBS.items()
+        if name.startswith(f"{first} ")
+    ]
 
 
 def _options(arguments: Iterable[Argument]) -> list[Candidate]:

@@ -22,12 +22,18 @@ def search_data(found: SearchResults) -> dict[str, object]:
 
 
 def hit_data(hit: Hit) -> dict[str, object]:
-    """One hit as plain data; lines count from 1 and include both ends."""
+    """One hit as plain data; lines count from 1 and include both ends.
+
+    ``score`` orders the hits of one question; ``certainty``, in [0, 1], compares between questions.
+    """
+    from rag_agent.context import certainty
+
     return {
         "path": hit.path,
         "start": hit.chunk.start,
         "end": hit.chunk.end,
         "score": round(hit.score, 4),
+        "certainty": round(certainty(hit.evidence), 4),
         "signals": {name: round(value, 4) for name, value in hit.signals.items()},
         "evidence": {
             "cosine": None if hit.evidence.cosine is None else round(hit.evidence.cosine, 4),

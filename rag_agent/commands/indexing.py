@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path
@@ -16,6 +17,8 @@ from rag_agent.progress import Report
 if TYPE_CHECKING:
     from rag_agent.index import Index
     from rag_agent.types import SyncReport
+
+_log = logging.getLogger(__name__)
 
 _WARNINGS_SHOWN = 5
 
@@ -92,6 +95,9 @@ def _check_tracked(opened: Index) -> None:
 
 def _result(opened: Index, done: SyncReport) -> Result:
     status = opened.status()
+    for skipped in done.skipped:
+        detail = f" ({skipped.detail})" if skipped.detail else ""
+        _log.debug("skipped %s: %s%s", skipped.path, skipped.reason, detail)
     reasons = Counter(skipped.reason for skipped in done.skipped)
     tracked = len(status.tracked_paths)
     vectors = done.embedded + done.reused

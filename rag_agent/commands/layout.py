@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -71,6 +72,15 @@ def table(rows: Sequence[tuple[str, str]]) -> str:
         lines.append(f"{styled(name.ljust(width), 'dim')}  {first}")
         lines.extend(" " * (width + 2) + line for line in more)
     return "\n".join(lines)
+
+
+def columns(words: Sequence[str]) -> str:
+    """Words in as many columns as the terminal has room for, read downwards as by ``ls``."""
+    width = max(map(len, words), default=0) + 2
+    across = max(1, (shutil.get_terminal_size().columns + 2) // width)
+    down = -(-len(words) // across)
+    rows = ("".join(word.ljust(width) for word in words[row::down]) for row in range(down))
+    return "\n".join(row.rstrip() for row in rows)
 
 
 def preview(text: str, words: Mapping[str, int], lines: int = 3) -> list[str]:

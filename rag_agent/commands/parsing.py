@@ -14,6 +14,11 @@ GLOBAL_OPTIONS = (
     Argument("--no-color", "no colours (they are used on a terminal only; NO_COLOR works too)"),
     Argument("--verbose", "say on stderr what is being done, and tracebacks of failures"),
 )
+PROGRAM_OPTIONS = (
+    Argument("--version", "print the version"),
+    Argument("--help", "show the verbs, and behind a verb how it is used"),
+)
+"""What stands where a verb would."""
 _SHORT = {"--verbose": "-v", "--limit": "-n"}
 # Stands before a word that begins with a dash and is a value all the same: argparse knows no way
 # to say so but "--", which the person would have to write.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import hit_data, search_data
@@ -13,6 +14,9 @@ from rag_agent.progress import Report
 
 if TYPE_CHECKING:
     from rag_agent.types import Hit, SearchResults
+
+
+_SURE = 0.1  # certainty; where ``certainty`` itself says to draw the line
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
@@ -42,11 +46,15 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
 )  # fmt: skip
 def search(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Hybrid search."""
+    from rag_agent.context import certainty
+
     with open_index() as opened:
         found = opened.search(
             " ".join(arguments.query), limit=arguments.limit, where=arguments.where
         )
         empty = not found.hits and not opened.status().documents
+    if found.hits and all(certainty(hit.evidence) < _SURE for hit in found.hits):
+        found = replace(found, notes=(*found.notes, "nothing here is a sure match"))
     data = search_data(found)
     if empty:
         return Result(data, "", NOTHING_INDEXED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from rag_agent.commands.layout import columns
 from rag_agent.commands.registry import Argument, Opener, Result, verb
 from rag_agent.errors import ConfigError
 from rag_agent.progress import Report
@@ -71,18 +72,20 @@ def ext(open_index: Opener, arguments: Namespace, report: Report) -> Result:
             "extra_extensions": tuple(sorted(extra)),
             "exclude_extensions": tuple(sorted(excluded)),
         }
-        changed = arguments.action != "list"
-        config = opened.configure(**changes) if changed else before
+        same = (before.extra_extensions, before.exclude_extensions) == tuple(changes.values())
+        config = before if arguments.action == "list" or same else opened.configure(**changes)
     effective = extensions(config)
     data = {
         "extensions": effective,
         "extra": sorted(extra),
         "excluded": sorted(excluded),
     }
-    text = f"{len(effective)} extensions: {' '.join(effective)}"
+    if arguments.action != "list":
+        return Result(data, _changes(arguments.action, wanted, extensions(before), effective))
+    text = f"{len(effective)} extensions:\n{columns(effective)}"
     if extra or excluded:
         text += f"\nadded: {_listed(sorted(extra))} · removed: {_listed(sorted(excluded))}"
-    return Result(data, f"{text}\n{_TAKES_EFFECT}" if changed else text)
+    return Result(data, text)
 
 
 @verb("on", "turn automatic injection on")
@@ -107,6 +110,25 @@ def _known() -> set[str]:
     from rag_agent.extract.languages import LANGUAGES
 
     return {name for name in LANGUAGES if name.startswith(".")}
+
+
+def _changes(action: str, wanted: list[str], before: list[str], after: list[str]) -> str:
+    """One line that says what an action changed, and what was so already."""
+    added = sorted(set(after) - set(before))
+    removed = sorted(set(before) - set(after))
+    same = [name for name in dict.fromkeys(wanted) if name not in (*added, *removed)]
+    parts = []
+    if added:
+        parts.append(f"{_listed(added)} will be indexed")
+    if removed:
+        parts.append(f"{_listed(removed)} will not be indexed any more")
+    if same and action == "add":
+        parts.append(f"{_listed(same)} {'is' if len(same) == 1 else 'are'} indexed already")
+    elif same:
+        parts.append(f"{_listed(same)} {'was' if len(same) == 1 else 'were'} not indexed")
+    if added or removed:
+        parts.append(_TAKES_EFFECT)
+    return "; ".join(parts) or "the extensions are the standard ones already"
 
 
 def _injection(open_index: Opener, *, enabled: bool) -> Result:
