@@ -20,6 +20,7 @@ from rag_agent import __version__
 from rag_agent.cli import main
 from rag_agent.cli.display import progress_display
 from rag_agent.commands import VERBS, Result
+from rag_agent.paths import log_folder
 from rag_agent.progress import Progress
 from rag_agent.sync.lock import WriteLock
 
@@ -126,8 +127,9 @@ def test_a_bug_is_one_line_that_names_the_log(
     monkeypatch.setitem(VERBS, "status", replace(VERBS["status"], run=broken))
     assert main(["status"]) == 1
     _, err = capfd.readouterr()
-    assert "error: internal error: LookupError: no such thing" in err
-    assert "Traceback" not in err
+    assert re.fullmatch(r"error: internal error: LookupError: no such thing; the log in .*\n", err)
+    log = (log_folder() / "rag-agent.log").read_text(encoding="utf-8")
+    assert "LookupError: no such thing" in log.partition("Traceback")[2]
 
 
 @pytest.mark.parametrize("words", [["serch"], ["search"], [], ["ext", "ad"], ["--nonsense"]])

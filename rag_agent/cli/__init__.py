@@ -87,7 +87,8 @@ def _outcome(call: Call) -> int:
     except (Usage, BrokenPipeError):
         raise
     except Exception as error:  # noqa: BLE001 - the last line of defence; the log has the rest
-        _log.exception("%s failed", call.verb.name)
+        # To the log only: on the screen it is the one line below, with --verbose this too.
+        _log.info("%s failed", call.verb.name, exc_info=True)
         return _fail(call, error)
     if options.json:
         _print_json(result.data)
