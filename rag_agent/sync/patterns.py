@@ -25,6 +25,7 @@ _NOTHING = re.compile(r"(?!)")
 _WILDCARD = re.compile(r"[*?[\]\\]")
 # How pathspec writes a star, and "/**" within a pattern.
 _STAR = "[^/]*"
+_STARS = re.compile(rf"(?:{re.escape(_STAR)}){{2,}}")
 _ANY_FOLDERS = "(?:/.+)?"
 
 
@@ -182,16 +183,17 @@ def _without_backtracking(expression: str) -> str:
     """The same, but a pattern of many stars costs no more than its length times the path's.
 
     A wildcard with another one after it may end where its rest first fits, and need never be
-    tried longer; a lookahead, once left, is not entered again. Patterns come with the trees of
-    others.
+    tried longer; a lookahead, once left, is not entered again. Stars in a row say no more than
+    one. Patterns come with the trees of others.
     """
-    head, *rest = expression.split(_ANY_FOLDERS)
+    head, *rest = _STARS.sub(lambda run: _STAR, expression).split(_ANY_FOLDERS)
     for number, piece in enumerate(rest, start=1):
         first = f"(?=(?P<folders{number}>(?:/.+?)??{piece}(?=/)))(?P=folders{number})"
         head += first if number < len(rest) else _ANY_FOLDERS + piece
     head, *rest = head.split(_STAR)
+    pieces = [head]
     for number, piece in enumerate(rest):
-        last = not piece or "/" in piece.replace("[^/]", "")  # the last star of its name
+        last = number == len(rest) - 1 or "/" in piece.replace("[^/]", "")  # of its name
         first = f"(?=(?P<star{number}>[^/]*?{piece}))(?P=star{number})"
-        head += _STAR + piece if last else first
-    return head
+        pieces.append(_STAR + piece if last else first)
+    return "".join(pieces)

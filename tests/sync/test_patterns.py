@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import given
@@ -131,6 +134,48 @@ def test_a_negated_pattern_names_the_way_down(line: str, ways: str) -> None:
 )
 def test_a_hostile_pattern_takes_no_exponential_time(line: str, path: str) -> None:
     assert _matched(Patterns([line]), path) is None
+
+
+_HANG_GUARD = 60.0  # seconds; what is waited for takes less than one
+_MATCH_IN_CHILD = """
+import sys
+from rag_agent.sync.patterns import Patterns
+path = sys.argv[2]
+print(Patterns([sys.argv[1]]).last(path, path.rpartition("/")[2], folder=False) is not None)
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "********** build",
+        "*" * 30 + "z",
+        "**a" * 20 + "b",
+        "a**" * 20 + "b",
+        "s/" + "**a" * 20 + "b/c",
+        "*" * 5_000 + "z",
+        "***/" * 20 + "z",
+        "**/" + "**a" * 20 + "b/**/" + "a***" * 20 + "b",
+    ],
+)
+def test_many_stars_in_a_row_finish(line: str) -> None:
+    # In a process of its own: an expression that backtracks holds every thread of this one.
+    path = "s/" + "a" * 250 + "/" + "a" * 250
+    command = [sys.executable, "-c", _MATCH_IN_CHILD, line, path]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=_HANG_GUARD, text=True)
+    assert done.stdout == "False\n"
+
+
+@given(
+    pieces=st.lists(st.sampled_from(["*", "**", "***", "a", "b", "?"]), min_size=1, max_size=7),
+    name=st.text("abc", min_size=1, max_size=8),
+)
+def test_stars_in_a_row_match_what_one_star_does(pieces: list[str], name: str) -> None:
+    # fnmatch knows no folders, and needs none for one name.
+    line = "".join(pieces)
+    matches = fnmatchcase(name, re.sub(r"\*+", "*", line))
+    assert (_matched(Patterns([line]), name) is not None) is matches
+    assert (_matched(Patterns([f"/s/{line}/x"]), f"s/{name}/x") is not None) is matches
 
 
 def test_lines_are_cut_at_line_feeds_only() -> None:
