@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import struct
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import platformdirs
@@ -30,20 +32,27 @@ def store_folder(
     folder, else ``~/.pi/rag``.
 
     Raises:
-        ConfigError: ``$PI_RAG_DIR`` names a file.
+        ConfigError: ``$PI_RAG_DIR`` names no usable folder, or no home folder is known where only
+            that is left.
     """
     named = environ.get(VARIABLE, "")
     if named:
-        folder = (cwd / Path(named).expanduser()).resolve()
-        if folder.exists() and not folder.is_dir():
-            raise ConfigError(f"{VARIABLE}={named} is not a folder; name a folder or unset it")
-        return folder, "environment"
-    home = home or _home()
+        return _named_folder(cwd, named), "environment"
+    unknown = None
+    if home is None:
+        try:
+            home = home_folder()
+        except ConfigError as error:
+            unknown = error
     for folder in (cwd, *cwd.parents):
-        if _same(folder, home):
+        if home is not None and _same(folder, home):
             break
-        if (folder / _STORE).is_dir():
+        # Not is_dir(): a .pi of another user, which may not be looked into, is none of ours.
+        if os.path.isdir(folder / _STORE):  # noqa: PTH112
             return folder / _STORE, "project"
+    if home is None:
+        assert unknown is not None
+        raise unknown
     return home / _STORE, "global"
 
 
@@ -55,13 +64,17 @@ def project_store(cwd: Path) -> Path:
 def create_store_folder(folder: Path) -> None:
     """Make the folder, and keep it out of version control.
 
+    A folder that somebody else made and filled is not kept out: with a project's own folder git,
+    and so the index, would lose sight of everything in it.
+
     Raises:
         StoreError: it cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ignore = folder / ".gitignore"
-        if not ignore.exists():
+        ours = folder.parts[-2:] == _STORE.parts or not any(folder.iterdir())
+        if ours and not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(
@@ -71,9 +84,20 @@ def create_store_folder(folder: Path) -> None:
 
 
 def database(folder: Path) -> Path:
-    """The index file of a store: ``rag.db``, or ``rag_agent.db`` beside another program's."""
+    """The index file of a store: ``rag.db``, or ``rag_agent.db`` beside another program's.
+
+    Raises:
+        StoreError: the folder may not be looked into.
+    """
     beside = folder / _BESIDE_FOREIGN
-    return beside if beside.exists() or is_foreign(folder / _DATABASE) else folder / _DATABASE
+    try:
+        is_there = beside.exists()
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: the folder of the index cannot be read ({error.strerror or error}); "
+            f"change its permissions, or set {VARIABLE} to another folder"
+        ) from error
+    return beside if is_there or is_foreign(folder / _DATABASE) else folder / _DATABASE
 
 
 def is_foreign(path: Path) -> bool:
@@ -92,22 +116,86 @@ def is_foreign(path: Path) -> bool:
 
 
 def cache_folder() -> Path:
-    """The user's folder for what can be made again, shared by all stores."""
-    return platformdirs.user_cache_path("rag_agent", appauthor=False)
+    """The user's folder for what can be made again, shared by all stores.
+
+    Without a home folder, one of this user alone among the temporary files.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    try:
+        return _known(lambda: platformdirs.user_cache_path("rag_agent", appauthor=False))
+    except ConfigError:
+        return _temporary()
 
 
 def log_folder() -> Path:
-    """The user's folder for log files."""
-    return platformdirs.user_log_path("rag_agent", appauthor=False)
+    """The user's folder for log files.
+
+    Raises:
+        ConfigError: no home folder is known.
+    """
+    return _known(lambda: platformdirs.user_log_path("rag_agent", appauthor=False))
 
 
-def _home() -> Path:
+def home_folder() -> Path:
+    """The user's home folder.
+
+    Raises:
+        ConfigError: HOME is unset, and the system knows no other.
+    """
+    return _known(lambda: Path.home().resolve())
+
+
+def _known(folder: Callable[[], Path]) -> Path:
     try:
-        return Path.home().resolve()
-    except RuntimeError as error:
-        raise ConfigError(
-            f"the home folder is not known; set HOME, or {VARIABLE} to a folder for the index"
-        ) from error
+        found = folder()
+    except (RuntimeError, OSError) as error:
+        raise _no_home() from error
+    if found.parts[:1] == ("~",):  # how os.path.expanduser says that it knows none
+        raise _no_home()
+    return found
+
+
+def _no_home() -> ConfigError:
+    return ConfigError(
+        f"the home folder is not known; set HOME, or {VARIABLE} to a folder for the index"
+    )
+
+
+def _temporary() -> Path:
+    """Like the sockets of tmux: known by the user's number, and refused where not theirs alone."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = Path(tempfile.gettempdir()) / f"rag_agent-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise _no_home() from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
+        raise ConfigError(f"{folder} belongs to somebody else; set HOME or XDG_CACHE_HOME")
+    return folder
+
+
+def _named_folder(cwd: Path, named: str) -> Path:
+    """The folder that the variable names, whether it exists yet or not."""
+    try:
+        named.encode("utf-8")  # SQLite takes no other name
+        folder = (cwd / Path(named).expanduser()).resolve()
+        usable = folder.is_dir() or not folder.exists()
+    except UnicodeEncodeError as error:
+        shown = named.encode("utf-8", "backslashreplace").decode("utf-8")
+        raise _unusable(shown, "is not UTF-8") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise _unusable(named, f"cannot be used ({why})") from error
+    if not usable:
+        raise _unusable(named, "is not a folder")
+    return folder
+
+
+def _unusable(named: str, why: str) -> ConfigError:
+    return ConfigError(f"{VARIABLE}={named[:200]} {why}; name a folder or unset it")
 
 
 def _same(left: Path, right: Path) -> bool:

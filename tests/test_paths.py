@@ -38,6 +38,15 @@ def test_a_variable_that_names_a_file_is_an_error(tmp_path: Path) -> None:
         paths.store_folder(tmp_path, {"PI_RAG_DIR": str(file)}, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "named", ["~nosuchuser/x", "x" * 300, "x\udcff", "x\0y"], ids=["user", "long", "bytes", "nul"]
+)
+def test_a_variable_that_no_folder_can_have_is_an_error(tmp_path: Path, named: str) -> None:
+    with pytest.raises(ConfigError, match="PI_RAG_DIR=") as caught:
+        paths.store_folder(tmp_path, {"PI_RAG_DIR": named}, tmp_path)
+    str(caught.value).encode("utf-8")
+
+
 def test_the_nearest_project_store_is_taken(tmp_path: Path) -> None:
     outer = _folder(tmp_path / "work" / ".pi" / "rag")
     inner = _folder(tmp_path / "work" / "project" / ".pi" / "rag")
@@ -87,6 +96,17 @@ def test_a_store_folder_stays_out_of_version_control(tmp_path: Path) -> None:
     assert ignore.read_text(encoding="utf-8") == "*\n!config.json\n"
 
 
+def test_a_folder_that_somebody_filled_is_not_kept_out_of_version_control(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("", encoding="utf-8")
+    paths.create_store_folder(tmp_path)
+    assert not (tmp_path / ".gitignore").exists()
+    # Our own is, whatever is in it already; an empty one too.
+    (paths.project_store(tmp_path) / "more").mkdir(parents=True)
+    for folder in (paths.project_store(tmp_path), _folder(tmp_path / "empty")):
+        paths.create_store_folder(folder)
+        assert (folder / ".gitignore").exists()
+
+
 def test_a_store_folder_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / ".pi").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="PI_RAG_DIR"):
@@ -124,3 +144,55 @@ def test_caches_and_logs_are_ours() -> None:
     for folder in (paths.cache_folder(), paths.log_folder()):
         assert folder.is_absolute()
         assert "rag_agent" in folder.parts
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No home folder is known, as for a user whom the system does not know."""
+    for name in (
+        "HOME", "USERPROFILE", "HOMEPATH", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+    ):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    pwd = pytest.importorskip("pwd", reason="other systems always know a home folder")
+
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_folder_a_project_store_is_found(tmp_path: Path) -> None:
+    store = _folder(tmp_path / "project" / ".pi" / "rag")
+    assert paths.store_folder(tmp_path / "project" / "src", {}) == (store, "project")
+    assert paths.store_folder(tmp_path, {"PI_RAG_DIR": str(tmp_path)})[1] == "environment"
+    with pytest.raises(ConfigError, match="set HOME, or PI_RAG_DIR"):
+        paths.store_folder(tmp_path, {})
+
+
+@pytest.mark.usefixtures("homeless")
+def test_without_a_home_folder_caches_are_temporary_and_logs_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = paths.cache_folder()
+    assert folder.parent == tmp_path
+    assert folder.stat().st_mode & 0o077 == 0
+    assert paths.cache_folder() == folder
+    with pytest.raises(ConfigError, match="home folder"):
+        paths.log_folder()
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_temporary_cache_that_others_can_reach_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = paths.cache_folder()
+    folder.chmod(0o777)
+    with pytest.raises(ConfigError, match="XDG_CACHE_HOME"):
+        paths.cache_folder()
+    folder.rmdir()
+    folder.symlink_to(_folder(tmp_path / "theirs"))
+    with pytest.raises(ConfigError, match="XDG_CACHE_HOME"):
+        paths.cache_folder()
