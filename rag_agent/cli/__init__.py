@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from rag_agent import __version__
 from rag_agent.cli import verbs
+from rag_agent.cli.streams import discard, occupy_standard_streams
 from rag_agent.commands.layout import plain, styled
 from rag_agent.commands.parsing import Call, Usage, parse
 from rag_agent.commands.shells import ASK, FILES
-from rag_agent.errors import RagError
+from rag_agent.errors import RagError, WalkError
 from rag_agent.progress import silent
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    occupy_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a question mark, not a traceback.
         if hasattr(stream, "reconfigure"):
@@ -40,11 +42,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _answer(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # `rag-agent search … | head`: nobody reads any more. What Python would still flush at
-        # exit must not raise again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # `rag-agent search … | head`: nobody reads any more.
+        discard(sys.stdout)
         return PIPE_CLOSED
+    except OSError as error:
+        # What verbs raise is told by _outcome: this is a full disk, or a stdout that is closed.
+        discard(sys.stdout)
+        _last_words(f"error: the output cannot be written: {error.strerror or error}")
+        return FAILED
+    except KeyboardInterrupt:
+        _last_words("interrupted")
+        return INTERRUPTED
     return code
+
+
+def _last_words(message: str) -> None:
+    try:
+        _say(message, sys.stderr)
+    except OSError:
+        discard(sys.stderr)
 
 
 def _answer(words: list[str]) -> int:
@@ -126,7 +142,10 @@ def _logging(report: Report) -> Report:
 def _open() -> AbstractContextManager[Index]:
     from rag_agent.index import open as open_index  # numpy, SQLite: not for --version and help
 
-    opened = open_index()
+    try:
+        opened = open_index()
+    except FileNotFoundError as error:
+        raise WalkError("the current folder is gone; change to one that exists") from error
     _log.debug("the index in scope is in %s (%s)", opened.folder, opened.scope)
     return opened
 
@@ -134,10 +153,9 @@ def _open() -> AbstractContextManager[Index]:
 def _fail(call: Call, error: Exception) -> int:
     message = " ".join(str(error).split())
     if not isinstance(error, RagError):
-        from rag_agent import paths
+        from rag_agent.cli.logs import log_place
 
-        where = f"the log in {paths.log_folder()} says more, please report it"
-        message = f"internal error: {type(error).__name__}: {message}; {where}"
+        message = f"internal error: {type(error).__name__}: {message}; {log_place()}"
     if call.arguments.json:
         _print_json({"error": {"kind": type(error).__name__, "message": message}})
     _say(f"{styled('error:', 'red')} {message}", sys.stderr, color=not call.arguments.no_color)

@@ -10,6 +10,7 @@ from logging.handlers import RotatingFileHandler
 
 from rag_agent import paths
 from rag_agent.commands.layout import printable
+from rag_agent.errors import ConfigError
 
 _FILE_BYTES = 10_000_000
 _FILE_FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
@@ -32,6 +33,14 @@ def logged(*, verbose: bool) -> Iterator[None]:
             handler.close()
 
 
+def log_place() -> str:
+    """Where a person finds more about an internal error."""
+    try:
+        return f"the log in {paths.log_folder()} says more, please report it"
+    except ConfigError:
+        return "`--verbose` says more, please report it"
+
+
 def _screen(*, verbose: bool) -> logging.Handler:
     handler = logging.StreamHandler(sys.stderr)
     handler.setLevel(logging.DEBUG if verbose else logging.WARNING)
@@ -52,7 +61,7 @@ def _file() -> Iterator[logging.Handler]:
             errors="backslashreplace",
             delay=True,
         )
-    except OSError as error:
+    except (OSError, ConfigError) as error:
         logging.getLogger(__name__).info("no log file: %s", error)
         return
     handler.setFormatter(logging.Formatter(_FILE_FORMAT))
