@@ -7,7 +7,7 @@ start ``rag-agent serve``, call ``rag_index``, then ``rag_query`` as often as yo
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import sys
 import tempfile
 import time
@@ -26,9 +26,9 @@ _ABOUT_THIS_REPOSITORY = (
     "WriteLock",
 )
 _ABOUT_ANY_FOLDER = (
-    "What is this project about, and how is it started?",
-    "Where is the configuration read?",
+    "How is it installed, and what does a first example look like?",
     "How are errors handled?",
+    "Where are options and settings parsed?",
 )
 _HITS = 3  # files per question: enough to judge by, and three answers still fit a screen or two
 _TOKENS = 450  # per question
@@ -52,7 +52,7 @@ class ProgressLine:
     def show(self, text: str) -> None:
         """Replace the line; a long text is cut, so that it stays one line."""
         if self._stream.isatty():
-            text = text[: os.get_terminal_size(self._stream.fileno()).columns - 1]
+            text = text[: shutil.get_terminal_size().columns - 1]
             self._stream.write("\r" + text.ljust(self._width))
             self._width = len(text)
         elif text != self._text and time.monotonic() - self._shown >= _LINE_EVERY:
@@ -119,22 +119,39 @@ async def _demonstrate(folder: Path, questions: Sequence[str], log: TextIO) -> s
 async def _index(client: Client, folder: Path) -> None:
     """Index the folder and wait for what goes on in the background: vectors, large trees."""
     line = ProgressLine(sys.stdout)
+    began = time.monotonic()
 
     async def report(done: float, total: float | None, message: str | None) -> None:
-        line.show(f"  {done:.0f}/{total or done:.0f}  {message or ''}")
+        line.show(f"  {_progress('extract', int(done), int(total or 0))}  {message or ''}")
 
-    summary = await _call(client, "rag_index", {"path": str(folder)}, report)
-    line.clear()
-    print(summary, end="\n\n")
+    answer = await _call(client, "rag_index", {"path": str(folder)}, report)
     status = json.loads(await _call(client, "rag_status"))
     while status["running"]:
         for activity in status["running"]:
-            await report(activity["done"], activity["total"], activity["stage"])
+            line.show(f"  {_progress(activity['stage'], activity['done'], activity['total'])}")
         await anyio.sleep(_POLL)
         status = json.loads(await _call(client, "rag_status"))
     line.clear()
+    if not status["documents"]:
+        raise ToolError(answer)
+    # The answer of rag_index tells how it stood then, with more to come: this tells how it ended.
+    reasons = ", ".join(f"{count:,} {name}" for name, count in status["skipped_by_reason"].items())
+    print(
+        f"files: {status['documents']:,} · chunks: {status['chunks']:,} · vectors: "
+        f"{status['vectors']:,} · ready after {time.monotonic() - began:.1f} s"
+        + (f"\nleft out: {reasons}" if reasons else "")
+    )
     if status["pending"]:
-        print(f"{status['pending']} vectors are missing: {status['model_problem']}\n")
+        print(f"{status['pending']:,} vectors are missing: {status['model_problem']}")
+    print()
+
+
+def _progress(stage: str, done: int, total: int | None) -> str:
+    if stage == "scan":
+        return f"{done:,} files found"
+    if not total:
+        return "reading files" if stage == "extract" else "loading the model"
+    return f"{done:,} of {total:,} {'chunks embedded' if stage == 'embed' else 'files read'}"
 
 
 async def _ask(client: Client, question: str) -> None:

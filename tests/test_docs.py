@@ -142,9 +142,20 @@ def test_the_demonstration_answers_with_file_lines_and_score(tmp_path: Path) -> 
         [*command, "who says hello"], capture_output=True, encoding="utf-8", timeout=120
     )
     assert done.stderr == ""
+    assert re.search(r"^files: 1 · chunks: 1 · vectors: 1 · ready after \d", done.stdout, re.M)
     assert re.search(r"^Question: who says hello", done.stdout, re.M)
     assert re.search(r"greeting\.py:1-2\s+score=\d", done.stdout)
     assert (folder / ".pi" / "rag" / "rag.db").exists()
+
+
+def test_the_demonstration_of_a_folder_without_files_is_an_error_that_says_so(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "empty").mkdir()
+    command = [sys.executable, str(_ROOT / "scripts" / "demo.py"), str(tmp_path / "empty")]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 1
+    assert "error: No indexable files found in " in done.stderr
 
 
 def test_the_demonstration_says_when_its_folder_does_not_exist(tmp_path: Path) -> None:
