@@ -78,7 +78,7 @@ class Admission:
 
         ``path`` is relative to the root, ``name`` its end.
         """
-        if not _is_text(name):
+        if not is_text(name):
             return _unnamable(f"{path}/")
         secret = secret_folder(f"{self._posix_root}/{path}")
         if secret is not None:
@@ -100,7 +100,7 @@ class Admission:
         Raises:
             OSError: of ``status``.
         """
-        if not _is_text(name):
+        if not is_text(name):
             return _unnamable(path)
         decision = self.ignore.decide(above, name, is_folder=False)
         if not decision.enters:
@@ -159,6 +159,8 @@ class Admission:
     def reach(self, parts: Sequence[str]) -> Folder | Candidate | Skipped:
         """What lies at a path below the root, by the rules of every folder on the way.
 
+        Below a folder that may not be entered nothing is known, so that folder is what is skipped.
+
         Raises:
             OSError: the disk cannot be asked.
         """
@@ -171,6 +173,9 @@ class Admission:
                 found = os.lstat(absolute)
             except (FileNotFoundError, NotADirectoryError):
                 return Skipped(path, reasons.MISSING)
+            except PermissionError as error:
+                closed = shown("/".join(parts[: end - 1]))
+                return Skipped(f"{closed}/", reasons.UNREADABLE, error.strerror or "")
             entry = entry_of(found)
             if entry == "folder":
                 decision = self.folder(above, here, name)
@@ -217,14 +222,15 @@ def entry_of_listed(entry: os.DirEntry[str]) -> Entry:
 
 def shown(path: str) -> str:
     """A path in which bytes that are no UTF-8 are written out, so that it can be stored."""
-    return path if _is_text(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path if is_text(path) else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _unnamable(path: str) -> Skipped:
     return Skipped(shown(path), reasons.NAME, "not UTF-8; rename it to have it indexed")
 
 
-def _is_text(name: str) -> bool:
+def is_text(name: str) -> bool:
+    """False for a name with bytes that are no UTF-8, which no index can store."""
     if name.isascii():
         return True
     try:

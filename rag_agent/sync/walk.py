@@ -19,6 +19,7 @@ from rag_agent.sync.admission import (
     WalkRules,
     entry_of,
     entry_of_listed,
+    is_text,
     shown,
     skipped_by,
 )
@@ -30,6 +31,10 @@ from rag_agent.types import Skipped
 __all__ = ["Candidate", "WalkRules", "admit", "check_root", "rules_from", "walk"]
 
 Skip = Callable[[Skipped], None]
+
+# What lies in these are devices and the state of the system, some of it without an end.
+_MADE_UP = ("/proc/", "/sys/", "/dev/")
+_IN_MEMORY = "/dev/shm/"  # but here are files as anywhere else
 
 
 def rules_from(
@@ -70,24 +75,52 @@ def check_root(path: Path, *, force: bool = False) -> Path:
 
     Raises:
         WalkError: it is missing, or too wide to be meant (``/``, the home folder, what lies above
-            it) and not forced, or a folder of keys, which cannot be forced.
+            it) and not forced; or what cannot be forced: a folder of keys, what the system makes
+            up (``/proc``), no file or folder at all, a name that cannot be stored.
     """
-    try:
-        real = path.expanduser().resolve(strict=True)
-    except FileNotFoundError as error:
-        raise WalkError(f"{path} does not exist; name a folder or file to index") from error
-    except (OSError, RuntimeError) as error:  # RuntimeError: a link loop, before Python 3.13
-        raise WalkError(f"{path} cannot be read ({error})") from error
-    parts = real.as_posix().split("/")
+    real = _resolved(path)
+    posix = real.as_posix()
+    parts = posix.split("/")
     if any(secret_folder("/".join(parts[:end])) for end in range(2, len(parts) + 1)):
         raise WalkError(f"{real} is for keys or passwords, which are never indexed")
-    home = Path.home().resolve()
-    if not force and (real == home or real in home.parents or real == Path(real.anchor)):
+    made_up = any(f"{posix}/".startswith(folder) for folder in _MADE_UP)
+    if made_up and not posix.startswith(_IN_MEMORY):
+        raise WalkError(f"{real} is made up by the system and holds no text; index another folder")
+    if not (real.is_dir() or real.is_file()):
+        raise WalkError(f"{real} is a device, a pipe or a socket; name a folder or file to index")
+    home = _home()
+    above_home = home is not None and (real == home or real in home.parents)
+    if not force and (above_home or real == Path(real.anchor)):
         what = "your home folder" if real == home else "more than a project"
         raise WalkError(
             f"{real} is {what}; index a folder inside it; `rag-agent index --force` overrides"
         )
     return real
+
+
+def _resolved(path: Path) -> Path:
+    """The path without ``~``, ``..`` and links."""
+    if not is_text(str(path)) or "\0" in str(path):
+        raise WalkError(f"{str(path)!r} cannot be the name of what is indexed; it is not UTF-8")
+    try:
+        real = path.expanduser().resolve(strict=True)
+    except FileNotFoundError as error:
+        raise WalkError(f"{path} does not exist; name a folder or file to index") from error
+    except RuntimeError as error:  # no such user, or a link loop, before Python 3.13
+        raise WalkError(f"{path} leads nowhere ({error}); name a folder or file") from error
+    except OSError as error:
+        raise WalkError(f"{path} cannot be read ({error.strerror or error})") from error
+    if not is_text(str(real)):
+        raise WalkError(f"{path} leads to {str(real)!r}, which is not UTF-8; rename it")
+    return real
+
+
+def _home() -> Path | None:
+    """The user's home folder; a user without one (in some containers) has none to protect."""
+    try:
+        return Path.home().resolve()
+    except RuntimeError:
+        return None
 
 
 def walk(root: Path, rules: WalkRules, skip: Skip, under: str = "") -> Iterator[Candidate]:
@@ -97,6 +130,9 @@ def walk(root: Path, rules: WalkRules, skip: Skip, under: str = "") -> Iterator[
     version control's, or one that a tool makes anew (caches, virtual environments). ``under`` is
     a folder or file below the root, as a POSIX path, whose part of the tree is walked. ``root``
     may be a file.
+
+    A folder that cannot be listed is one entry, too, with the slash: nothing is known about what
+    lies in it.
 
     Raises:
         WalkError: the root is missing or cannot be read, so nothing is known about its files.
@@ -161,9 +197,11 @@ def _root_file(real: Path, path: str, rules: WalkRules) -> Candidate | Skipped:
 
 def _real(root: Path) -> Path:
     try:
-        return root.resolve(strict=True)
+        real = root.resolve(strict=True)
+        os.lstat(f"{real}/." if real.is_dir() else real)  # fails where one may not look inside
     except (OSError, RuntimeError) as error:
         raise _unreadable_root(root, error) from error
+    return real
 
 
 def _unreadable_root(root: Path, error: Exception) -> WalkError:
@@ -172,7 +210,10 @@ def _unreadable_root(root: Path, error: Exception) -> WalkError:
 
 
 def _listed(absolute: str) -> list[tuple[str, os.DirEntry[str]]]:
-    """The entries of a folder in the order of their paths: ``a-b`` comes before ``a/b``."""
+    """The entries of a folder in the order of their paths: ``a-b`` comes before ``a/b``.
+
+    Each comes with its name, and a slash after that of a folder.
+    """
     with os.scandir(absolute) as entries:
         listed = [
             (f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name, entry)
@@ -202,7 +243,7 @@ def _down(
     stack = [(folder, prefix, iter(entries))]
     while stack:
         folder, prefix, rest = stack[-1]
-        for _, entry in rest:
+        for listed_as, entry in rest:
             path = prefix + entry.name
             try:
                 sort = entry_of_listed(entry)
@@ -222,7 +263,8 @@ def _down(
             except FileNotFoundError:
                 continue  # it vanished meanwhile
             except OSError as error:
-                skip(Skipped(shown(path), reasons.UNREADABLE, error.strerror or str(error)))
+                path = shown(prefix + listed_as)  # a folder with its slash
+                skip(Skipped(path, reasons.UNREADABLE, error.strerror or str(error)))
                 continue
             if isinstance(found, Candidate):
                 yield found

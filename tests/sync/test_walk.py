@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -215,14 +219,80 @@ def test_a_name_that_is_not_utf8_is_reported_in_a_form_that_can_be_stored(tmp_pa
     assert (judged.path, judged.reason) == ("d\\xe9/a.md", "file name")
 
 
+@pytest.fixture
+def open_tree() -> Iterator[Path]:
+    """A folder that any user may reach; those of pytest are the user's alone."""
+    root = Path(tempfile.mkdtemp()).resolve()
+    root.chmod(0o755)
+    yield root
+    for path in (root, *root.iterdir()):
+        path.chmod(0o755)
+    shutil.rmtree(root)
+
+
+@contextmanager
+def _as_a_user_with_few_rights() -> Iterator[None]:
+    """Root may read everything, so it becomes nobody for a while; others have few rights."""
+    root = os.geteuid() == 0
+    os.seteuid(65_534 if root else os.geteuid())
+    try:
+        yield
+    finally:
+        os.seteuid(0 if root else os.geteuid())
+
+
 @needs_posix
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_folder_is_reported_and_the_rest_walked(tmp_path: Path) -> None:
-    _tree(tmp_path, "shut/a.py", "b.py")
-    (tmp_path / "shut").chmod(0)
-    walked = _walk(tmp_path)
-    (tmp_path / "shut").chmod(0o755)
-    assert walked == (["b.py"], {"shut/": "unreadable"})
+def test_an_unreadable_folder_is_reported_with_its_slash_and_the_rest_walked(
+    open_tree: Path,
+) -> None:
+    _tree(open_tree, "a/x.py", "shut/a.py", "shut/b/c.py", "z.py")
+    (open_tree / "shut").chmod(0)
+    with _as_a_user_with_few_rights():
+        whole = _walk(open_tree)
+        parts = [_walk(open_tree, under=part) for part in ("shut", "shut/b", "shut/a.py")]
+        judged = admit(open_tree, "shut/a.py", _rules())
+    assert whole == (["a/x.py", "z.py"], {"shut/": "unreadable"})
+    # Whatever of it is asked for, nothing of it is known.
+    assert parts == [([], {"shut/": "unreadable"})] * 3
+    assert judged == Skipped("shut/", "unreadable", "Permission denied")
+
+
+@needs_posix
+def test_files_in_a_folder_that_may_only_be_listed_are_reported(open_tree: Path) -> None:
+    _tree(open_tree, "names/a.py", "names/b/c.py")
+    (open_tree / "names").chmod(0o444)
+    with _as_a_user_with_few_rights():
+        walked = _walk(open_tree)
+    assert walked == ([], {"names/a.py": "unreadable", "names/b/": "unreadable"})
+
+
+@needs_posix
+def test_a_root_that_may_not_be_entered_is_an_error_and_no_empty_tree(open_tree: Path) -> None:
+    _tree(open_tree, "shut/a.py", "shut/b/c.py")
+    (open_tree / "shut").chmod(0)
+    with _as_a_user_with_few_rights():
+        for under in ("", "a.py", "b"):
+            with pytest.raises(WalkError, match="cannot be walked"):
+                list(walk(open_tree / "shut", _rules(), lambda skipped: None, under))
+
+
+@needs_posix
+def test_a_folder_whose_path_is_too_long_is_reported_with_its_slash(tmp_path: Path) -> None:
+    _tree(tmp_path, "a.py")
+    name = "d" * 200
+    handle = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(25):  # 5,000 bytes; systems take 1,024 or 4,096
+        os.mkdir(name, dir_fd=handle)
+        inner = os.open(name, os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(handle)
+    found, skipped = _walk(tmp_path)
+    shutil.rmtree(tmp_path / name)
+    assert found == ["a.py"]
+    ((path, reason),) = skipped.items()
+    assert path.endswith(f"{name}/")
+    assert reason == "unreadable"
 
 
 def test_a_folder_that_vanishes_meanwhile_is_no_fault(tmp_path: Path) -> None:
@@ -317,6 +387,54 @@ def test_a_missing_root_and_a_folder_of_keys_are_refused_even_when_forced(tmp_pa
     _tree(tmp_path, ".ssh/a/b.md")
     with pytest.raises(WalkError, match="never indexed"):
         check_root(tmp_path / ".ssh" / "a", force=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where these folders are")
+@pytest.mark.parametrize("path", ["/proc", "/proc/self/status", "/sys", "/sys/kernel", "/dev"])
+def test_what_the_system_makes_up_is_refused_even_when_forced(path: str) -> None:
+    with pytest.raises(WalkError, match="made up by the system"):
+        check_root(Path(path), force=True)
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no folder in memory here")
+def test_a_folder_in_memory_is_one_like_others() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        assert check_root(Path(folder)) == Path(folder).resolve()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no devices here")
+def test_a_device_is_refused_however_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "endless.md").symlink_to("/dev/zero")
+    with pytest.raises(WalkError, match="made up by the system"):
+        check_root(tmp_path / "endless.md", force=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no fifos here")
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    with pytest.raises(WalkError, match="a pipe"):
+        check_root(tmp_path / "pipe.md", force=True)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a\0b", "\0", "lone\ud800", "caf\udce9", "~no-such-user-anywhere/x", "n" * 5_000, "a.py/b"],
+)
+def test_a_path_that_names_nothing_is_refused_in_words_that_can_be_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(_tree(tmp_path, "a.py"))
+    with pytest.raises(WalkError) as raised:
+        check_root(Path(path))
+    assert str(raised.value).encode()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_folder_whose_name_cannot_be_stored_is_refused_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9")).mkdir()
+    (tmp_path / "link").symlink_to(os.fsdecode(b"caf\xe9"))
+    with pytest.raises(WalkError, match="not UTF-8"):
+        check_root(tmp_path / "link")
 
 
 # --- one judge ------------------------------------------------------------------------------
