@@ -4,15 +4,29 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rag_agent.chunk import chunk as chunked
 from rag_agent.context import build_context, certainty, pack, render_results, silence
+from rag_agent.context.excerpts import excerpt
 from rag_agent.context.fence import fenced, harmless
-from rag_agent.context.lines import Piece, excerpt, merged
+from rag_agent.context.headings import heading_of
+from rag_agent.context.lines import Piece, merged
 from rag_agent.context.pack import MOST_CHARACTERS
-from rag_agent.tokens import estimate_tokens
-from rag_agent.types import Chunk, Evidence, Hit, SearchResults
+from rag_agent.tokens import estimate_tokens, query_words
+from rag_agent.types import (
+    Chunk,
+    Definition,
+    Document,
+    Evidence,
+    Hit,
+    Kind,
+    Root,
+    SearchResults,
+    Source,
+    StoredDocument,
+)
 
 SURE = Evidence(cosine=0.7, coverage=1.0, bm25=30.0)
 UNSURE = Evidence(cosine=0.15, coverage=0.1, bm25=1.0)
@@ -82,7 +96,92 @@ def test_an_excerpt_is_lines_of_the_piece_at_their_numbers(lines: list[str], cou
     piece = Piece("a", 5, 4 + len(lines), "\n".join(lines))
     cut = excerpt(piece, ["a"], count)
     assert cut.text == "\n".join(lines[cut.start - 5 : cut.end - 4])
-    assert cut.end - cut.start + 1 == min(count, len(lines))
+    assert 1 <= cut.end - cut.start + 1 <= min(count, len(lines))
+    assert (
+        len(lines) <= count
+        or cut.start == cut.end
+        or all(edge.strip() for edge in (lines[cut.start - 5], lines[cut.end - 5]))
+    )
+
+
+def definition(name: str, start: int, end: int) -> Definition:
+    return Definition(name, "function", start, end)
+
+
+def test_an_excerpt_begins_where_a_name_that_was_typed_is_defined() -> None:
+    lines = [
+        "openStore() openStore()",
+        "openStore()",
+        "",
+        "def openStore():",
+        "    a",
+        "    b",
+        "c",
+    ]
+    piece = Piece("a", 1, 7, "\n".join(lines))
+    cut = excerpt(piece, query_words("openStore"), 3, [definition("openStore", 4, 6)])
+    assert (cut.start, cut.end) == (4, 6)
+
+
+def test_imports_licences_and_blank_lines_tell_nothing() -> None:
+    lines = [
+        "# Copyright 2020 the needle authors",
+        "from needle import thread",
+        "from thread import (",
+        "    needle,",
+        ")",
+        "",
+        "sew(needle)",
+        "pass",
+    ]
+    cut = excerpt(Piece("a", 1, 8, "\n".join(lines)), ["needl", "thread"], 2)
+    assert (cut.start, cut.end) == (7, 8)
+
+
+def test_a_word_on_one_line_weighs_more_than_one_on_every_line() -> None:
+    lines = [*["store.get()"] * 20, "the needle", *["pass"] * 20]
+    cut = excerpt(Piece("a", 1, 41, "\n".join(lines)), ["store", "needl"], 1)
+    assert cut.text == "the needle"
+
+
+# Headings
+
+
+PYTHON = """class Store:
+    def get(self):
+        return 1
+
+    def put(self):
+        return 2
+
+def close():
+    return 3
+"""
+
+
+def test_lines_are_called_after_the_definition_that_holds_them() -> None:
+    (whole,) = chunked(Document("a.py", "code", PYTHON, "python"))
+    assert heading_of(whole, 5, 6) == "class Store > def put"
+    assert heading_of(whole, 8, 9) == "def close"
+    assert heading_of(whole, 1, 9) == whole.heading
+
+
+def test_lines_are_called_after_a_definition_that_the_question_names() -> None:
+    (whole,) = chunked(Document("a.py", "code", PYTHON.replace("put", "putAll"), "python"))
+    assert heading_of(whole, 1, 9, query_words("putAll")) == "class Store > def putAll"
+
+
+def test_a_scope_that_began_before_the_chunk_is_kept_while_it_holds() -> None:
+    text = "    def get(self):\n        1\n    def put(self):\n        2\ndef close():\n    3"
+    definitions = (
+        definition("get", 11, 12),
+        definition("put", 13, 14),
+        definition("close", 15, 16),
+    )
+    middle = Chunk("a.py", 11, 16, text, "class Store > def get", definitions)
+    assert heading_of(middle, 11, 12) == "class Store > def get"
+    assert heading_of(middle, 13, 14) == "class Store > def put"
+    assert heading_of(middle, 15, 16) == "def close"
 
 
 # The fence
@@ -145,10 +244,35 @@ def test_a_hit_is_shown_under_its_place_and_heading() -> None:
 
 def test_hits_are_packed_best_first_until_the_budget_is_spent() -> None:
     hits = [hit("one", (1, 30)), hit("two", (1, 30)), hit("three", (1, 30))]
-    packed = pack(hits, 450)
+    budget = pack(hits[:2], 10_000).tokens + 15
+    packed = pack(hits, budget)
     assert [shown.path for shown in packed.hits] == ["one", "two"]
     assert packed.text.index("one:1-30") < packed.text.index("two:1-30")
-    assert packed.reasons == ("no room for three:1-30 in 450 tokens",)
+    assert packed.reasons == (
+        "takes in one:1-30",
+        "takes in two:1-30",
+        f"no room for three:1-30 in {budget} tokens",
+    )
+
+
+def test_a_hit_that_does_not_fit_gives_the_lines_that_matter_under_their_numbers() -> None:
+    lines = [f"filler {number}" for number in range(1, 101)]
+    lines[69] = "the needle"
+    packed = pack([Hit("a", 1.0, Chunk("a", 1, 100, "\n".join(lines)))], 160, ["needl"])
+    place = re.search(r"^a:(\d+)-(\d+)\n((?:.+\n)+)</", packed.text, re.MULTILINE)
+    assert place
+    first, last = int(place[1]), int(place[2])
+    assert place[3] == "".join(f"{line}\n" for line in lines[first - 1 : last])
+    assert first <= 70 <= last
+    assert last - first + 1 >= 6
+    assert packed.reasons == (f"takes in lines {first}-{last} of a:1-100, for which there is room",)
+
+
+def test_fewer_than_six_lines_of_a_long_hit_are_not_worth_it() -> None:
+    wide = "\n".join("x" * 90 for _ in range(40))
+    packed = pack([Hit("wide", 1.0, Chunk("wide", 1, 40, wide))], 260)
+    assert packed.hits == ()
+    assert packed.reasons == ("no room for wide:1-40 in 260 tokens",)
 
 
 def test_a_hit_that_does_not_fit_whole_is_shown_with_its_best_chunk() -> None:
@@ -158,7 +282,8 @@ def test_a_hit_that_does_not_fit_whole_is_shown_with_its_best_chunk() -> None:
 
 
 def test_a_smaller_hit_takes_the_room_that_a_larger_one_does_not_fit_into() -> None:
-    packed = pack([hit("large", (1, 400)), hit("small", (1, 3))], 300)
+    wide = Chunk("large", 1, 40, "\n".join("x" * 150 for _ in range(40)))
+    packed = pack([Hit("large", 1.0, wide), hit("small", (1, 3))], 300)
     assert [shown.path for shown in packed.hits] == ["small"]
 
 
@@ -244,6 +369,16 @@ def test_only_sure_hits_are_injected_and_each_decision_is_told() -> None:
     assert [shown.path for shown in context.hits] == ["sure"]
     assert context.reasons[0].startswith("takes in sure:1-3: certainty")
     assert context.reasons[1].startswith("leaves out unsure:1-3: certainty")
+    assert len(context.reasons) == 2
+
+
+def test_a_sure_hit_without_room_is_told_once() -> None:
+    wide = Chunk("wide", 1, 40, "\n".join("x" * 150 for _ in range(40)))
+    found = results([Hit("wide", 1.0, wide, evidence=SURE), hit("small", (1, 3))])
+    context = build_context("where is the line", lambda query: found, budget=300)
+    first, second = context.reasons
+    assert first.startswith("no room for wide:1-40 in 300 tokens: certainty")
+    assert second.startswith("takes in small:1-3: certainty")
 
 
 def test_nothing_relevant_gives_no_text() -> None:
@@ -279,11 +414,115 @@ def test_an_answer_has_place_score_heading_and_text() -> None:
 
 
 def test_further_passages_are_named_and_shown_where_there_is_room() -> None:
-    found = results([hit("a", (10, 12), (40, 42), (13, 15))])
+    found = results([hit("a", (10, 12), (1, 3), (13, 15))])
     text = render_results(found, 1000)
-    assert "also lines 40-42, 13-15" in text
-    assert "[lines 10-15]\na line 10" in text  # adjacent ones merged
-    assert "[lines 40-42]\na line 40" in text
+    assert "\n\n[lines 10-15]\na line 10\n" in text  # adjacent ones as one
+    assert "\n\n[lines 1-3]\na line 1\n" in text
+    assert text.index("[lines 10-15]") < text.index("[lines 1-3]")  # the best first
+    assert "also lines" not in text
+
+
+def test_further_passages_without_room_are_named() -> None:
+    text = render_results(results([hit("a", (10, 12), (40, 80))]), 110)
+    assert "also lines 40-80\na line 10\na line 11\na line 12" in text
+
+
+source_lines = st.lists(
+    st.sampled_from(
+        ["", "", "def needle():", "    return thread", "class Needle:", "    x = 1", "import knot"]
+    ),
+    min_size=1,
+    max_size=200,
+)
+
+
+def numbered_lines(answer: str, best: Chunk) -> list[tuple[int, str]]:
+    """Each line that an answer with one hit shows, with the number that the answer gives it."""
+    _, *parts = re.split(r"\n\n\[lines (\d+)-(\d+)\]\n", answer)
+    if not parts:
+        place = re.search(r"^1\. .*\n(?:also lines .*\n)?", f"{answer}\n", re.MULTILINE)
+        text = answer[place.end() :] if place else ""
+        cut = re.match(r"\s*(?:Cut to fit|$)", text)
+        parts = [] if cut else [str(best.start), str(best.end), text]
+    return [
+        (number, line)
+        for first, last, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+        for number, line in zip(range(int(first), int(last) + 1), text.split("\n"), strict=False)
+    ]
+
+
+@given(source_lines, st.sampled_from(["code", "prose"]), st.data(), st.integers(90, 1500))
+def test_every_shown_line_is_that_line_of_the_file(
+    source: list[str], kind: Kind, data: st.DataObject, most: int
+) -> None:
+    # Numbered, so that no line can be taken for another one.
+    lines = [f"{line}  # {number}" if line else "" for number, line in enumerate(source, start=1)]
+    language = "python" if kind == "code" else ""
+    chunks = chunked(Document("a.py", kind, "\n".join(lines), language))
+    assume(chunks)
+    best, *others = data.draw(st.permutations(chunks))
+    more = tuple(others[:2])
+    found = Hit("a.py", 1.0, best, more, evidence=SURE, document=stored(kind, language))
+    text = render_results(results([found], "needle thread"), most)
+    shown = numbered_lines(text, best)
+    assert [line for _, line in shown] == [lines[number - 1] for number, _ in shown]
+    # What is not shown in full is named, and nothing else is.
+    numbers = {number for number, _ in shown}
+    also = re.search(r"^also lines (.*)$", text, re.MULTILINE)
+    assert [
+        f"{chunk.start}-{chunk.end}"
+        for chunk in more
+        if not numbers.issuperset(range(chunk.start, chunk.end + 1))
+    ] == (also[1].split(", ") if also else [])
+
+
+def stored(kind: Kind, language: str) -> StoredDocument:
+    return StoredDocument(
+        1, Root(1, "/a"), "a.py", kind, language, "", Source(1, 1, ""), 3, converted=False
+    )
+
+
+def test_passages_with_only_blank_lines_between_them_are_one() -> None:
+    text = "\n\n\n".join(
+        "\n".join([f"def f{number}():", *[f"    call({line})" for line in range(40)]])
+        for number in range(3)
+    )
+    first, second, third = chunked(Document("a.py", "code", text, "python"))
+    found = Hit(
+        "a.py", 1.0, second, (third, first), evidence=SURE, document=stored("code", "python")
+    )
+    answer = render_results(results([found]), 5_000)
+    assert answer.count("[lines ") == 1
+    assert answer.endswith(f"[lines 1-{len(text.splitlines())}]\n{text}")
+
+
+def test_lines_of_an_extracted_text_are_called_so() -> None:
+    converted = Hit("a.pdf", 1.0, chunk("a.pdf", 1, 2), converted=True)
+    assert "(lines of the extracted text)" in render_results(results([converted]), 200)
+    assert "(lines of the extracted text)" not in render_results(results([hit("a", (1, 2))]), 200)
+
+
+NOT_SURE = "Note: nothing here is a sure match for the question.\n"
+
+
+def test_an_answer_without_a_sure_hit_says_so_first_and_is_short() -> None:
+    text = render_results(results([hit("a", (1, 40), evidence=UNSURE)]), 5_000)
+    assert text.startswith(NOT_SURE)
+    assert text.count("a line") == 6
+    assert "Cut to fit" not in text
+
+
+def test_unsure_hits_after_a_sure_one_keep_their_place_alone() -> None:
+    hits = [hit("sure", (1, 40)), hit("unsure", (1, 40), evidence=UNSURE)]
+    text = render_results(results(hits), 5_000)
+    assert NOT_SURE not in text
+    assert text.count("sure line") == 40
+    assert text.endswith("\n2. unsure:1-40  score=0.90")
+
+
+def test_room_that_the_later_hits_leave_goes_to_the_best() -> None:
+    text = render_results(results([hit("one", (1, 60)), hit("two", (1, 2))]), 400)
+    assert text.count("one line") == 60
 
 
 def test_notes_are_part_of_the_answer() -> None:
@@ -294,7 +533,7 @@ def test_notes_are_part_of_the_answer() -> None:
 def test_a_long_hit_is_cut_to_the_lines_that_matter_and_says_so() -> None:
     lines = [f"filler {number}" for number in range(400)]
     lines[300] = "def needle(): the needle"
-    long = Hit("a.py", 1.0, Chunk("a.py", 1, 400, "\n".join(lines)))
+    long = Hit("a.py", 1.0, Chunk("a.py", 1, 400, "\n".join(lines)), evidence=SURE)
     text = render_results(results([long], "where is the needle"), 300)
     assert "def needle()" in text
     assert "Cut to fit: 1 shortened." in text

@@ -13,10 +13,15 @@ from dataclasses import dataclass
 from rag_agent.tokens import STOP_WORDS, query_words, words
 from rag_agent.types import Evidence, Hit
 
+SURE = 0.1
+"""The certainty from which on a hit is likely to answer: the default of ragScoreThreshold."""
+NOTHING_SURE = "nothing here is a sure match for the question."
+"""What to tell whoever asked, when no hit ``is_sure``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether to inject a hit, how sure it is in [0, 1], and why, as a sentence."""
+    """Whether to inject a hit, how sure it is in [0, 1], and how that compares, in words."""
 
     hit: Hit
     inject: bool
@@ -43,13 +48,17 @@ def decide(hit: Hit, threshold: float) -> Decision:
     """Judge one hit by its evidence against the least certainty asked for."""
     sure = certainty(hit.evidence)
     inject = sure >= threshold
-    compared = f"certainty {sure:.2f} {'≥' if inject else '<'} {threshold:.2f}"
-    verb = "takes in" if inject else "leaves out"
-    return Decision(hit, inject, sure, f"{verb} {hit.chunk.location}: {compared}")
+    sign = "≥" if inject else "<"
+    return Decision(hit, inject, sure, f"certainty {sure:.2f} {sign} {threshold:.2f}")
+
+
+def is_sure(hit: Hit) -> bool:
+    """Whether a hit is likely to answer, for those who show hits that were asked for."""
+    return certainty(hit.evidence) >= SURE
 
 
 def certainty(evidence: Evidence) -> float:
-    """How likely it is that the hit answers, in [0, 1]; 0.1 is where to draw the line.
+    """How likely it is that the hit answers, in [0, 1]; ``SURE`` is where to draw the line.
 
     A logistic model of cosine, coverage and BM25 (its logarithm, since it has no upper end).
     """

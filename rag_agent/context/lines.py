@@ -1,12 +1,16 @@
-"""Pieces of files: neighbours merged, long ones cut to the lines that matter."""
+"""Pieces of files: neighbours merged, so that what is shown has true line numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rag_agent.tokens import words
-from rag_agent.types import Chunk
+from rag_agent.types import Chunk, Hit
+
+# Blank lines at the edges of chunks belong to none of them, so a gap of this size in code is blank:
+# two functions of Python. (Only a single line of over 6000 characters could lie there as a chunk
+# of its own; in other documents a page or section of one line can.)
+_BLANK_LINES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,48 +29,53 @@ class Piece:
         return f"{self.path}:{self.start}-{self.end}"
 
 
-def merged(chunks: Iterable[Chunk]) -> list[Piece]:
-    """The chunks of one file in the order of its lines; overlapping and adjacent ones as one."""
+def pieces_of(hit: Hit, chunks: Sequence[Chunk]) -> list[Piece]:
+    """Some chunks of a hit as pieces: the one with the best chunk first, then as in the file."""
+    is_code = hit.document is not None and hit.document.kind == "code" and not hit.converted
+    pieces = merged(chunks, _BLANK_LINES if is_code else 0)
+    return sorted(pieces, key=lambda piece: not _holds(piece, hit.chunk))
+
+
+def merged(chunks: Iterable[Chunk], blank: int = 0) -> list[Piece]:
+    """The chunks of one file in the order of its lines; overlapping and adjacent ones as one.
+
+    So are those with at most ``blank`` lines between them, which the caller knows to be blank.
+    """
     pieces: list[Piece] = []
     for chunk in sorted(chunks, key=lambda chunk: (chunk.start, chunk.end)):
-        piece = Piece(chunk.path, chunk.start, chunk.end, chunk.text, chunk.heading)
-        if pieces and _join(pieces[-1], piece) is not None:
-            pieces[-1] = _join(pieces[-1], piece) or pieces[-1]
-        else:
+        piece = whole(chunk)
+        joined = _join(pieces[-1], piece, blank) if pieces else None
+        if joined is None:
             pieces.append(piece)
+        else:
+            pieces[-1] = joined
     return pieces
 
 
-def excerpt(piece: Piece, asked: Iterable[str], count: int) -> Piece:
-    """The ``count`` consecutive lines with most words of the question; all if there are no more.
-
-    ``asked`` are stems. The lines are whole; ties go to the earlier ones.
-    """
-    lines = piece.text.split("\n")
-    if len(lines) <= count or count < 1:
-        return piece
-    wanted = set(asked)
-    hits = [len(wanted.intersection(words(line))) for line in lines]
-    first = max(
-        range(len(lines) - count + 1), key=lambda place: (sum(hits[place : place + count]), -place)
-    )
-    text = "\n".join(lines[first : first + count])
-    if not _is_whole(piece):
-        return Piece(piece.path, piece.start, piece.end, text, piece.heading)
-    start = piece.start + first
-    return Piece(piece.path, start, start + count - 1, text, piece.heading)
+def whole(chunk: Chunk) -> Piece:
+    """All lines of a chunk."""
+    return Piece(chunk.path, chunk.start, chunk.end, chunk.text, chunk.heading)
 
 
-def _join(first: Piece, second: Piece) -> Piece | None:
-    """Both as one if no line lies between them."""
-    if second.start > first.end + 1 or not (_is_whole(first) and _is_whole(second)):
+def is_numbered(piece: Piece) -> bool:
+    """Whether the text is all of its lines; pieces of one endless line may not be."""
+    return piece.text.count("\n") == piece.end - piece.start
+
+
+def _join(first: Piece, second: Piece, blank: int) -> Piece | None:
+    """Both as one if nothing lies between them."""
+    gap = second.start - first.end - 1
+    if gap > blank or not (is_numbered(first) and is_numbered(second)):
         return None
+    lines: Sequence[str] = second.text.split("\n")
+    shared = first.text.split("\n")[second.start - first.start :]
+    if shared != lines[: len(shared)] and shared[: len(lines)] != lines:
+        return None  # parts of one line, or of two states of the file
     if second.end <= first.end:
         return first
-    rest: Sequence[str] = second.text.split("\n")[first.end + 1 - second.start :]
+    rest = [""] * max(0, gap) + list(lines[max(0, -gap) :])
     return Piece(first.path, first.start, second.end, "\n".join([first.text, *rest]), first.heading)
 
 
-def _is_whole(piece: Piece) -> bool:
-    """Whether the text is all of its lines; pieces of one endless line are not."""
-    return piece.text.count("\n") == piece.end - piece.start
+def _holds(piece: Piece, chunk: Chunk) -> bool:
+    return piece.start <= chunk.start and chunk.end <= piece.end and chunk.text in piece.text

@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from rag_agent.context.excerpts import excerpt
 from rag_agent.context.fence import fenced, harmless, one_line
-from rag_agent.context.lines import Piece, merged
+from rag_agent.context.headings import heading_of
+from rag_agent.context.lines import Piece, pieces_of, whole
 from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Context, Hit
 
 # What hosts accept from a hook without cutting it.
 MOST_CHARACTERS = 10_000
+_EXCERPT_LINES = (48, 36, 24, 18, 14, 10, 8, 6)  # tried in turn; fewer would not explain themselves
 
 
-def pack(hits: Sequence[Hit], budget: int) -> Context:
+def pack(hits: Sequence[Hit], budget: int, asked: Sequence[str] = ()) -> Context:
     """The hits as text of at most ``budget`` tokens and ``MOST_CHARACTERS``, or as many as fit.
 
-    A hit is shown with all its chunks, else with its best chunk, else left out: half a function is
-    worse than the place where it stands, which ``reasons`` name.
+    A hit is shown with all its chunks, else with its best ones, else with the lines of its best
+    one that tell most about the question, whose stems are ``asked``. ``reasons`` has one for each
+    hit, in their order.
     """
-    shown: list[Hit] = []
     blocks: list[str] = []
-    left_out: list[Hit] = []
+    shown: list[Hit] = []
+    reasons: list[str] = []
     for hit in hits:
-        for block in (_block(hit, whole=True), _block(hit, whole=False)):
+        for block, reason in _blocks(hit, asked):
             if _fits([*blocks, block], budget):
                 blocks.append(block)
                 shown.append(hit)
+                reasons.append(reason)
                 break
         else:
-            left_out.append(hit)
-    reasons = [f"no room for {hit.chunk.location} in {budget} tokens" for hit in left_out]
+            reasons.append(f"no room for {hit.chunk.location} in {budget} tokens")
     if not shown:
         return Context("", 0, (), tuple(reasons))
     text = _text(blocks)
     return Context(text, estimate_tokens(text), tuple(shown), tuple(reasons))
 
 
-def _block(hit: Hit, *, whole: bool) -> str:
-    chunks = (hit.chunk, *hit.more) if whole else (hit.chunk,)
-    return "\n\n".join(shown(piece) for piece in merged(chunks))
+def _blocks(hit: Hit, asked: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """A hit in every way that it may be shown, the longest first, each with what to say of it."""
+    best = hit.chunk
+    for count in range(len(hit.more), -1, -1):
+        pieces = pieces_of(hit, (best, *hit.more[:count]))
+        block = "\n\n".join(_block(hit, piece, asked) for piece in pieces)
+        yield block, f"takes in {best.location}"
+    lines = best.text.count("\n") + 1
+    for most in _EXCERPT_LINES:
+        if most < lines:
+            piece = excerpt(whole(best), asked, most, best.definitions)
+            place = f"lines {piece.start}-{piece.end} of {best.location}"
+            yield _block(hit, piece, asked), f"takes in {place}, for which there is room"
 
 
-def shown(piece: Piece) -> str:
+def _block(hit: Hit, piece: Piece, asked: Sequence[str]) -> str:
     """A piece under its place and heading."""
-    heading = f"  {one_line(piece.heading)}" if piece.heading else ""
-    return f"{one_line(piece.location)}{heading}\n{harmless(piece.text)}"
+    chunk = next(
+        chunk for chunk in (hit.chunk, *hit.more) if piece.start <= chunk.end <= piece.end
+        or chunk.start <= piece.start <= chunk.end
+    )  # fmt: skip
+    start, end = max(piece.start, chunk.start), min(piece.end, chunk.end)
+    heading = one_line(heading_of(chunk, start, end, asked))
+    place = f"{one_line(piece.location)}  {heading}" if heading else one_line(piece.location)
+    return f"{place}\n{harmless(piece.text)}"
 
 
 def _text(blocks: Sequence[str]) -> str:

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from rag_agent.context.excerpts import excerpt
 from rag_agent.context.fence import harmless, one_line
-from rag_agent.context.lines import Piece, excerpt, merged
+from rag_agent.context.gate import NOTHING_SURE, is_sure
+from rag_agent.context.headings import heading_of
+from rag_agent.context.lines import Piece, pieces_of, whole
 from rag_agent.tokens import estimate_tokens, query_words
 from rag_agent.types import Chunk, Hit, SearchResults
 
-# Of each hit the place always comes first; text is given to the best ones, which get most of it.
-_EXCERPT_LINES = (60, 24, 10, 4)  # tried in turn until one fits
+_EXCERPT_LINES = (60, 48, 36, 24, 18, 14, 10, 8, 6, 4)  # tried in turn until one fits
 _SHARE = 0.5  # of what is left, at most for one hit, so that the second and third are seen too
+# Of a hit that is not sure: enough to see that it is not what was asked.
+_UNSURE_LINES = 6
+_UNSURE_TOKENS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One hit as it is shown. ``is_cut`` means that its best chunk lacks lines for want of room."""
+
+    text: str
+    is_cut: bool = False
+
+    @property
+    def cost(self) -> int:
+        """Tokens, with the line break after it: the sum of costs is never less than the whole's."""
+        return estimate_tokens(self.text + "\n")
 
 
 def render_results(results: SearchResults, max_tokens: int) -> str:
@@ -19,70 +38,94 @@ def render_results(results: SearchResults, max_tokens: int) -> str:
 
     Places come first: when room is short hits keep their place and lose lines, then the last hits
     are dropped; a last line says what was cut and how to get it. With no room for one place, only
-    as much of the first line as fits.
+    as much of the first line as fits. Hits that are not sure get a few lines while none before
+    them is sure, and none after one.
     """
-    head = _head(results)
-    heads = [_place(number, hit) for number, hit in enumerate(results.hits, start=1)]
-    count = len(heads)
-    while count and not _fits([head, *heads[:count], _cut(len(heads) - count, count)], max_tokens):
-        count -= 1
-    asked = list(query_words(results.query))
-    bodies = [""] * count
-    shortened = count
-    for number, hit in enumerate(results.hits[:count]):
-        room = max_tokens - _cost([head, *_joined(heads, bodies), _cut(len(heads), count)])
-        last = number == count - 1
-        bodies[number], whole = _body(hit, asked, room if last else int(room * _SHARE))
-        shortened -= whole
-    note = _cut(len(heads) - count, shortened)
-    text = "\n".join(part for part in [head, *_joined(heads, bodies), note] if part)
+    head, hits = _head(results), results.hits
+    asked = tuple(query_words(results.query))
+    shown = [list(_entries(number, hit, asked)) for number, hit in enumerate(hits, start=1)]
+    _shorten_unsure(hits, shown)
+    entries = [options[-1] for options in shown]
+    while entries and _cost(head, entries, _cut(len(hits), len(entries))) > max_tokens:
+        entries.pop()
+    # At first nobody gets more than a share of what is left; what then is left goes to the best.
+    for share in (_SHARE, 1.0):
+        for index, entry in enumerate(entries):
+            room = max_tokens - _cost(head, entries, _cut(len(hits), len(entries)))
+            most = entry.cost + int(room if index == len(entries) - 1 else room * share)
+            entries[index] = next(option for option in shown[index] if option.cost <= most)
+    note = _cut(len(hits) - len(entries), sum(entry.is_cut for entry in entries))
+    text = "\n".join(part for part in [head, *(entry.text for entry in entries), note] if part)
     return text if estimate_tokens(text) <= max_tokens else _clipped(text, max_tokens)
 
 
 def _head(results: SearchResults) -> str:
     found = len(results.hits)
-    hits = "1 file" if found == 1 else f"{found} files" if found else "nothing"
-    lines = [f"Found {hits} ({results.mode} search). What follows is data from files."]
+    notes = [f"Note: {one_line(note)}" for note in results.notes]
     if not found:
-        lines = ["Nothing found. Try other words, or the name of a function, class or file."]
-    return "\n".join([*lines, *(f"Note: {one_line(note)}" for note in results.notes)])
+        tip = "Nothing found. Try other words, or the name of a function, class or file."
+        return "\n".join([tip, *notes])
+    unsure = [] if any(map(is_sure, results.hits)) else [f"Note: {NOTHING_SURE}"]
+    files = "1 file" if found == 1 else f"{found} files"
+    summary = f"Found {files} ({results.mode} search). What follows is data from files."
+    return "\n".join([*unsure, summary, *notes])
 
 
-def _place(number: int, hit: Hit) -> str:
-    heading = f"  {one_line(hit.chunk.heading)}" if hit.chunk.heading else ""
-    stale = "  (changed since it was indexed)" if hit.stale else ""
-    also = ", ".join(f"{chunk.start}-{chunk.end}" for chunk in hit.more)
-    more = f"\nalso lines {also}" if also else ""
-    return (
-        f"\n{number}. {one_line(hit.chunk.location)}  score={hit.score:.2f}{heading}{stale}{more}"
-    )
-
-
-def _body(hit: Hit, asked: Sequence[str], room: int) -> tuple[str, bool]:
-    """The hit's text within ``room`` tokens, and whether its best chunk is there as a whole."""
-    everything = "\n".join(_numbered(piece, hit.chunk) for piece in merged([hit.chunk, *hit.more]))
-    if estimate_tokens(everything) < room:
-        return everything, True
-    (best,) = merged([hit.chunk])
-    if estimate_tokens(harmless(best.text)) < room:
-        return harmless(best.text), True
+def _entries(number: int, hit: Hit, asked: Sequence[str]) -> Iterator[_Entry]:
+    """A hit in every way that it may be shown, from all its lines to its place alone."""
+    for count in range(len(hit.more), -1, -1):
+        chunks = (hit.chunk, *hit.more[:count])
+        yield _Entry(_text(number, hit, chunks, pieces_of(hit, chunks), asked))
+    lines = hit.chunk.text.count("\n") + 1
     for count in _EXCERPT_LINES:
-        piece = excerpt(best, asked, count)
-        text = f"[lines {piece.start}-{piece.end}]\n{harmless(piece.text)}"
-        if estimate_tokens(text) < room:
-            return text, False
-    return "", False
+        if count < lines:
+            piece = excerpt(whole(hit.chunk), asked, count, hit.chunk.definitions)
+            yield _Entry(_text(number, hit, (), [piece], asked), is_cut=True)
+    yield _Entry(_text(number, hit, (), [], asked), is_cut=True)
 
 
-def _numbered(piece: Piece, best: Chunk) -> str:
-    """A piece with its lines named, but for the best chunk's, which stand in the place above."""
-    if (piece.start, piece.end) == (best.start, best.end):
-        return harmless(piece.text)
-    return f"[lines {piece.start}-{piece.end}]\n{harmless(piece.text)}"
+def _shorten_unsure(hits: Sequence[Hit], shown: list[list[_Entry]]) -> None:
+    """Leave hits that are not sure a few lines, or only their place once a sure one was there."""
+    seen_sure = False
+    for index, hit in enumerate(hits):
+        if is_sure(hit):
+            seen_sure = True
+            continue
+        *longer, place = shown[index]
+        most = place.cost + _UNSURE_TOKENS
+        breaks = place.text.count("\n") + _UNSURE_LINES + 2  # a label and the line before it
+        few = [
+            entry
+            for entry in longer
+            if not seen_sure and entry.text.count("\n") <= breaks and entry.cost <= most
+        ]
+        # More room would not show more of them, so none counts as cut.
+        shown[index] = [_Entry(entry.text) for entry in [*few, place]]
 
 
-def _joined(heads: Sequence[str], bodies: Sequence[str]) -> list[str]:
-    return [f"{head}\n{body}" if body else head for head, body in zip(heads, bodies, strict=False)]
+def _text(
+    number: int, hit: Hit, chunks: Sequence[Chunk], pieces: Sequence[Piece], asked: Sequence[str]
+) -> str:
+    """A hit's place and what is shown of it: ``chunks`` as a whole, as these ``pieces``."""
+    best = hit.chunk
+    first = pieces[0] if pieces else whole(best)
+    name = heading_of(best, max(first.start, best.start), min(first.end, best.end), asked)
+    marks = [
+        f"score={hit.score:.2f}",
+        one_line(name),
+        "(lines of the extracted text)" if hit.converted else "",
+        "(changed since it was indexed)" if hit.stale else "",
+    ]
+    place = f"{number}. {one_line(best.location)}"
+    lines = ["", "  ".join([place, *(mark for mark in marks if mark)])]
+    also = [f"{chunk.start}-{chunk.end}" for chunk in hit.more if chunk not in chunks]
+    if also:
+        lines.append(f"also lines {', '.join(also)}")
+    if len(pieces) == 1 and first == whole(best):
+        return "\n".join([*lines, harmless(first.text)])
+    for piece in pieces:
+        lines += ["", f"[lines {piece.start}-{piece.end}]", harmless(piece.text)]
+    return "\n".join(lines)
 
 
 def _cut(dropped: int, shortened: int) -> str:
@@ -98,12 +141,8 @@ def _cut(dropped: int, shortened: int) -> str:
     )
 
 
-def _fits(parts: Sequence[str], max_tokens: int) -> bool:
-    return _cost(parts) <= max_tokens
-
-
-def _cost(parts: Sequence[str]) -> int:
-    return estimate_tokens("\n".join(part for part in parts if part))
+def _cost(head: str, entries: Sequence[_Entry], note: str) -> int:
+    return estimate_tokens(f"{head}\n{note}") + sum(entry.cost for entry in entries)
 
 
 def _clipped(text: str, max_tokens: int) -> str:

@@ -78,7 +78,8 @@ def tools() -> list[Tool]:
             description="Find the code and documents of this project that answer a question, by "
             "meaning and by words. Use it first whenever you look for where or how something is "
             "done, what a name means or which files concern a topic. Returns the best files, each "
-            "as path:start-end with a score and the text of the lines that matter.",
+            "as path:start-end with a score, which orders and says no more, and the lines that "
+            "matter; a note says when no hit is sure.",
             input_schema=_schema(QueryArguments),
             annotations=ToolAnnotations(
                 title="Search the project", read_only_hint=True, open_world_hint=False
