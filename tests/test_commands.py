@@ -128,7 +128,7 @@ def test_search_says_when_nothing_is_a_sure_match(project: Path) -> None:
     found = data("search", "volcanic", "eruptions", "of", "Iceland")
     assert found["hits"]
     assert max(hit["certainty"] for hit in found["hits"]) < 0.1
-    assert found["notes"] == ["nothing here is a sure match"]
+    assert found["notes"] == ["nothing here is a sure match for the question."]
     assert "note: nothing here is a sure match" in text("search", "volcanic eruptions of Iceland")
 
 

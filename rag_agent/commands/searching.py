@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from rag_agent.types import Hit, SearchResults
 
 
-_SURE = 0.1  # certainty; where ``certainty`` itself says to draw the line
-
-
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     """A parser of numbers within bounds, for options."""
 
@@ -46,15 +43,15 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
 )  # fmt: skip
 def search(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Hybrid search."""
-    from rag_agent.context import certainty
+    from rag_agent.context import NOTHING_SURE, is_sure
 
     with open_index() as opened:
         found = opened.search(
             " ".join(arguments.query), limit=arguments.limit, where=arguments.where
         )
         empty = not found.hits and not opened.status().documents
-    if found.hits and all(certainty(hit.evidence) < _SURE for hit in found.hits):
-        found = replace(found, notes=(*found.notes, "nothing here is a sure match"))
+    if found.hits and not any(map(is_sure, found.hits)):
+        found = replace(found, notes=(*found.notes, NOTHING_SURE))
     data = search_data(found)
     if empty:
         return Result(data, "", NOTHING_INDEXED)
