@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from rag_agent.sync.patterns import Patterns
 
@@ -29,7 +30,9 @@ _FILES: tuple[tuple[str, str], ...] = (
     ("**/.codex/auth.json **/.config/gh/hosts.yml", "logins"),
     (".htpasswd htpasswd .pgpass pgpass.conf .my.cnf .mylogin.cnf .smbcredentials", "passwords"),
     (".vault_pass* .vault-token .vault-password* vault_pass* master.key", "passwords"),
-    (".dockercfg **/.docker/config.json kubeconfig *.kubeconfig **/.kube/config", "logins"),
+    (".dockercfg **/.docker/config.json", "logins"),
+    ("kubeconfig *.kubeconfig **/.kube/config", "logins"),
+    ("kubeconfig.yaml kubeconfig.yml *.kubeconfig.yaml *.kubeconfig.yml", "logins"),
     ("**/.aws/credentials **/.aws/config **/.azure/*oken*.json", "logins"),
     (".boto .s3cfg .rclone.conf rclone.conf .databrickscfg .sentryclirc .terraformrc", "logins"),
     ("terraform.rc credentials.tfrc.json application_default_credentials.json", "logins"),
@@ -109,6 +112,34 @@ def _random_looking(value: str) -> bool:
     return bits >= 3.2  # hexadecimal keys have 3.4 to 4, base64 above 4; runs like 0123 have less
 
 
+# What stands for a password in a URL: a variable or a field of a template, ...
+_FIELD = re.compile(
+    r"[{}]|^\$(?:\d|[A-Za-z_]+|[A-Z_][A-Z0-9_]*)$|\$\(|^%[sdrv]$|^%\(|^%\w+[%#]$|^\[.*\]$|^\(.*\)$"
+)
+# ... the same character again and again, or words that say no more than that it is one.
+_ONE_CHARACTER = re.compile(r"(.)\1*")
+_STAND_INS = re.compile(
+    r"password|passwd|passphrase|passcode|pass|word|psw|pwd|pw|secret|token|key|credentials?"
+    r"|username|user|usr|name|login|auth|database|db|api|access|my|your|the|some|any|new|old"
+    r"|example|sample|test|dummy|fake|demo|placeholder|change|replace|insert|it|me|with|here"
+    r"|todo|redacted|removed|hidden|masked|secure|none|null|undefined|empty|foo|bar|baz|qux"
+)
+
+
+def _no_stand_in(value: str) -> bool:
+    """Whether a password in a URL, where every word may be one, is no obvious stand-in.
+
+    Those of up to three letters are of examples.
+    """
+    if _FIELD.search(value):
+        return False
+    words = re.sub(r"[-_.:;?#\s]", "", unquote(value)).lower()
+    if len(words) <= 3 or _ONE_CHARACTER.fullmatch(words):
+        return False
+    rest = _STAND_INS.sub("", words)
+    return len(rest) > 3 or not (rest.isdigit() or rest == "")
+
+
 def _holds_base64(value: str) -> bool:
     """False for code that only looks for the two marks of a key."""
     return re.search(r"[A-Za-z0-9+/=]{40}", value) is not None
@@ -173,7 +204,14 @@ _SHAPES: tuple[_Shape, ...] = (
     _shape("AccountKey=", r"AccountKey=(?P<value>[A-Za-z0-9+/]{86}==)"),
     _shape("eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
     _shape("Bearer", r"\bBearer\s+(?P<value>[A-Za-z0-9_.~+/-]{20,}=*)", _random_looking),
-    _shape("://", r"://[^\s/:@\"']*:(?P<value>[^\s/:@\"']{8,})@", _random_looking),
+    # Not the name again (guest:guest), and no port. An @ that should have been written %40 belongs
+    # to the password; after a dot or a comma it belongs to an address that follows.
+    _shape(
+        "://",
+        r"://(?P<user>[^\s/:@\"'`]*):(?!(?P=user)@|\d{1,5}[?#,;)\]&|])"
+        r"(?P<value>[^\s/@\"'`<>\\]{1,256}(?:@[^\s/@\"'`<>\\.:,;()&|]{1,64}){0,3})@",
+        _no_stand_in,
+    ),
     _shape(
         _NAMES,
         rf"{_NAME}\w*[\"']?\s{{0,4}}(?::=|=>|=|:)\s{{0,4}}[a-z]?(?P<quote>[\"'`])"

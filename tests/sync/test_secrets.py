@@ -26,7 +26,7 @@ _BASE64 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ"
     my-service-account.json x-firebase-adminsdk-1a.json client_secret_12.json credentials.json
     config/master.key secrets.yml config/secrets.YAML .streamlit/secrets.toml wallet.dat
     UTC--2020-01-01 .bash_history .python_history .Renviron .vault-token local.settings.json
-    cacert.crt backup.gpg""".split(),
+    cacert.crt backup.gpg kubeconfig.yaml a/KubeConfig.yml prod.kubeconfig.yaml""".split(),
 )
 def test_files_that_hold_secrets_are_known_by_name(path: str) -> None:
     assert secret_file(path)
@@ -38,7 +38,7 @@ def test_files_that_hold_secrets_are_known_by_name(path: str) -> None:
     id_rsa_parser.py secrets.py test_secrets.py credentials.py password.md keys.md keyboard.ts
     config.json .docker/Dockerfile docker/config.json .aws/task-definition.json history.md
     prod.tfvars.example main.tf token.go tokens.json locales/en/auth.json monkey.py donkey.rb
-    service_account.py .ssh.md pem.py""".split(),
+    service_account.py .ssh.md pem.py update_kubeconfig.yaml kubeconfig.go""".split(),
 )
 def test_names_that_only_sound_like_secrets_are_read(path: str) -> None:
     assert secret_file(path) is None
@@ -132,6 +132,47 @@ def test_ordinary_text_about_secrets_stays_as_it_is(text: str) -> None:
     assert mask(text) == (text, 0)
 
 
+@pytest.mark.parametrize(
+    "password",
+    """hunter2 correcthorsebatterystaple Summer2024! P@ssw0rd p4ss gr%40nit granite 12345678 $ecret1
+    top:secretive pa$$phrase Pässwort admin postgres [ab]cd""".split(),
+)
+@pytest.mark.parametrize("url", ["postgres://app:{}@db:5432/x", "see redis://:{}@h, and a@b.org"])
+def test_a_password_in_a_url_is_removed_whatever_it_looks_like(url: str, password: str) -> None:
+    assert mask(url.format(password)) == (url.format(REMOVED), 1)
+    assert mask(url.format(REMOVED)) == (url.format(REMOVED), 0)
+
+
+@pytest.mark.parametrize(
+    "password",
+    """${DB_PASSWORD} $DB_PASSWORD $password $1 $(pass) {password} {} {{.Password}} #{pass}
+    <password> %s %(password)s %PASSWORD% password PASSWORD passwd pass secret your-password
+    my_secret example-password password123 changeme pass%20word *** ******** xxxxxxxx ...
+    [secure] abc foobar""".split(),
+)
+def test_what_stands_for_a_password_in_a_url_stays(password: str) -> None:
+    text = f"amqp://guest:{password}@host:5672/x and https://:{password}@host"
+    assert mask(text) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://user:@host/",
+        "amqp://guest:guest@host",
+        "http://localhost:8080/@scope/name",
+        "http://localhost:3000?email=me@example.com",
+        "[http://localhost:8080](mailto:me@example.com)",
+        "http://localhost:3000,http://localhost:4000 me@example.com",
+        "git+ssh://git@example.com:me/project.git@v1.2",
+        "https://cdn.example.com/react@18.2.0/a.js",
+        "'://user:' + password + '@host'",
+    ],
+)
+def test_a_url_without_a_password_stays(text: str) -> None:
+    assert mask(text) == (text, 0)
+
+
 def test_the_standard_library_keeps_its_text() -> None:
     library = Path(sysconfig.get_path("stdlib"))
     changed = {
@@ -157,6 +198,24 @@ def test_what_is_removed_once_is_not_removed_again() -> None:
     masked, _ = mask(f'token = "ghp_{_MIXED[:36]}"')
     assert masked == f'token = "{REMOVED}"'
     assert mask(masked) == (masked, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "://" * 50_000,
+        "://a:" + "b@" * 50_000 + "/",
+        "://" + "a" * 100_000 + ":" * 100_000,
+        "://a:b" * 50_000 + "/@",
+    ],
+)
+def test_a_long_text_of_marks_of_urls_is_read_in_good_time(text: str) -> None:
+    assert mask(text)[0].count("://") == text.count("://")
+
+
+def test_a_password_of_very_many_words_is_judged_in_good_time() -> None:
+    value = "password" * 31 + "!!!!"
+    assert mask(f"https://me:{value}@host") == (f"https://me:{REMOVED}@host", 1)
 
 
 def test_a_long_text_that_never_ends_a_key_is_read_in_good_time() -> None:
