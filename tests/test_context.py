@@ -8,8 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rag_agent.chunk import chunk as chunked
+from rag_agent.commands.layout import preview
 from rag_agent.context import build_context, certainty, pack, render_results, silence
-from rag_agent.context.excerpts import excerpt
+from rag_agent.context.excerpts import read
 from rag_agent.context.fence import fenced, harmless
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, merged
@@ -86,7 +87,7 @@ def test_pieces_of_one_endless_line_are_not_joined() -> None:
 
 def test_an_excerpt_holds_the_lines_with_most_words_of_the_question() -> None:
     lines = ["alpha", "beta", "needle here", "a needle and thread", "gamma"]
-    piece = excerpt(Piece("a", 11, 15, "\n".join(lines)), ["needl", "thread"], 2)
+    piece = read(Piece("a", 11, 15, "\n".join(lines)), ["needl", "thread"]).cut(2)
     assert (piece.start, piece.end) == (13, 14)
     assert piece.text == "needle here\na needle and thread"
 
@@ -94,7 +95,7 @@ def test_an_excerpt_holds_the_lines_with_most_words_of_the_question() -> None:
 @given(st.lists(st.text(alphabet="ab \t", max_size=5), min_size=1, max_size=30), st.integers(1, 40))
 def test_an_excerpt_is_lines_of_the_piece_at_their_numbers(lines: list[str], count: int) -> None:
     piece = Piece("a", 5, 4 + len(lines), "\n".join(lines))
-    cut = excerpt(piece, ["a"], count)
+    cut = read(piece, ["a"]).cut(count)
     assert cut.text == "\n".join(lines[cut.start - 5 : cut.end - 4])
     assert 1 <= cut.end - cut.start + 1 <= min(count, len(lines))
     assert (
@@ -119,8 +120,28 @@ def test_an_excerpt_begins_where_a_name_that_was_typed_is_defined() -> None:
         "c",
     ]
     piece = Piece("a", 1, 7, "\n".join(lines))
-    cut = excerpt(piece, query_words("openStore"), 3, [definition("openStore", 4, 6)])
+    cut = read(piece, query_words("openStore"), [definition("openStore", 4, 6)]).cut(3)
     assert (cut.start, cut.end) == (4, 6)
+
+
+def test_comments_before_a_definition_do_not_hide_its_name() -> None:
+    lines = ["pass", "# about it", "# and more", "# and more", "def openStore():", "  a", "  b"]
+    reading = read(
+        Piece("a", 1, 7, "\n".join(lines)), ["openstor"], [definition("openStore", 2, 7)]
+    )
+    assert (reading.cut(5).start, reading.cut(3).start) == (2, 5)
+
+
+def test_a_preview_shows_a_definition_that_was_asked_for_without_blank_lines() -> None:
+    text = "openStore() openStore()\n\n\ndef openStore():\n\n    a\n    b\n    c"
+    found = [definition("openStore", 14, 18)]
+    shown = preview(text, query_words("openStore"), definitions=found, start=11)
+    assert shown == ["def openStore():", "    a", "    b"]
+
+
+def test_a_preview_prefers_what_tells_to_imports() -> None:
+    text = "from needle import thread\nx\ny\nz\nsew(needle)\nw"
+    assert "sew(needle)" in preview(text, query_words("needle thread"))
 
 
 def test_imports_licences_and_blank_lines_tell_nothing() -> None:
@@ -134,13 +155,13 @@ def test_imports_licences_and_blank_lines_tell_nothing() -> None:
         "sew(needle)",
         "pass",
     ]
-    cut = excerpt(Piece("a", 1, 8, "\n".join(lines)), ["needl", "thread"], 2)
+    cut = read(Piece("a", 1, 8, "\n".join(lines)), ["needl", "thread"]).cut(2)
     assert (cut.start, cut.end) == (7, 8)
 
 
 def test_a_word_on_one_line_weighs_more_than_one_on_every_line() -> None:
     lines = [*["store.get()"] * 20, "the needle", *["pass"] * 20]
-    cut = excerpt(Piece("a", 1, 41, "\n".join(lines)), ["store", "needl"], 1)
+    cut = read(Piece("a", 1, 41, "\n".join(lines)), ["store", "needl"]).cut(1)
     assert cut.text == "the needle"
 
 

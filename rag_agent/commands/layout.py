@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag_agent.types import Definition
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _STYLED = re.compile(r"\x1b\[[0-9;]*m")
@@ -83,16 +88,28 @@ def columns(words: Sequence[str]) -> str:
     return "\n".join(row.rstrip() for row in rows)
 
 
-def preview(text: str, words: Mapping[str, int], lines: int = 3) -> list[str]:
-    """The ``lines`` consecutive lines with most of the question's words (stems), no blank ones."""
-    from rag_agent import tokens
+def preview(
+    text: str,
+    words: Mapping[str, int],
+    lines: int = 3,
+    definitions: Sequence[Definition] = (),
+    start: int = 1,
+) -> list[str]:
+    """The ``lines`` lines that tell most about the question (stems), blank ones left out.
 
-    present = [line for line in printable(text).split("\n") if line.strip()]
-    found = [words.keys() & tokens.words(line) for line in present]
+    ``start`` is the number of the first line of the text, from which ``definitions`` count.
+    """
+    from rag_agent.context.excerpts import read
+    from rag_agent.context.lines import Piece
 
-    def telling(first: int) -> tuple[int, bool, int]:
-        window = set().union(*found[first : first + lines])
-        return len(window), any(found[first : first + 1]), -first
-
-    best = max(range(max(1, len(present) - lines + 1)), key=telling)
-    return [line[:_LINE_WIDTH].rstrip() for line in present[best : best + lines]]
+    rows = enumerate(printable(text).split("\n"), start)
+    present = {number: row for number, row in rows if row.strip()}
+    place = {number: index for index, number in enumerate(present, start=1)}
+    known = [
+        replace(found, start=place[found.start], end=place.get(found.end, len(place)))
+        for found in definitions
+        if found.start in place
+    ]
+    piece = Piece("", 1, len(present), "\n".join(present.values()))
+    shown = read(piece, words, known).cut(lines)
+    return [line[:_LINE_WIDTH].rstrip() for line in shown.text.split("\n")]

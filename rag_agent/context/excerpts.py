@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from rag_agent.context.lines import Piece, is_numbered
@@ -30,59 +32,74 @@ _AT_DEFINITION = 1.15  # a cut that begins where a definition does reads better
 _LEAD = 5  # of so many lines one stands before the first that tells something
 
 
-def excerpt(
-    piece: Piece, asked: Iterable[str], count: int, definitions: Sequence[Definition] = ()
-) -> Piece:
-    """At most ``count`` consecutive lines that tell most about the question; all if no more.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A piece read for what its lines tell about a question, to be cut to any length.
 
-    ``asked`` are stems. The lines are whole, without blank ones at the edges.
+    By line: ``told`` are the stems of the question that count there, ``bonus`` the weight of the
+    definitions that begin there. ``weights`` are by stem; ``begins`` are the indexes of the lines
+    where definitions begin, and ``typed`` that of one whose name was typed, with that of the line
+    with the name, which decorators and comments may precede.
     """
-    lines = piece.text.split("\n")
-    if len(lines) <= count or count < 1:
-        return piece
-    first, last = window(lines, set(asked), count, definitions, piece.start)
-    text = "\n".join(lines[first:last])
-    if not is_numbered(piece):
-        return Piece(piece.path, piece.start, piece.end, text, piece.heading)
-    return Piece(piece.path, piece.start + first, piece.start + last - 1, text, piece.heading)
+
+    piece: Piece
+    lines: Sequence[str]
+    told: Sequence[set[str]]
+    weights: Mapping[str, float]
+    bonus: Sequence[float]
+    begins: frozenset[int]
+    typed: tuple[int, int] | None
+
+    def cut(self, count: int) -> Piece:
+        """At most ``count`` consecutive lines that tell most; all if there are no more.
+
+        The lines are whole, without blank ones at the edges.
+        """
+        piece = self.piece
+        if len(self.lines) <= count or count < 1:
+            return piece
+        if self.typed is None:
+            first = _best_first(self, count)
+        else:
+            begin, named = self.typed
+            first = begin if named < begin + count else named
+        first, last = _trimmed(self.lines, first, count)
+        text = "\n".join(self.lines[first:last])
+        if not is_numbered(piece):
+            return Piece(piece.path, piece.start, piece.end, text, piece.heading)
+        return Piece(piece.path, piece.start + first, piece.start + last - 1, text, piece.heading)
 
 
-def window(
-    lines: Sequence[str],
-    asked: set[str],
-    count: int,
-    definitions: Sequence[Definition] = (),
-    start: int = 1,
-) -> tuple[int, int]:
-    """Where the ``count`` most telling lines lie: indexes, half open, no blank lines at the edges.
+def read(piece: Piece, asked: Iterable[str], definitions: Sequence[Definition] = ()) -> Reading:
+    """What the lines of a piece tell about a question, whose stems are ``asked``.
 
-    ``start`` is the number of the first line, from which ``definitions`` count. A definition whose
-    whole name was typed begins the window; otherwise words count by how few lines have them, once
-    in full and a little for each further line; lines of imports and licences do not count.
+    A definition whose whole name was typed begins every cut; otherwise words count by how few
+    lines have them, once in full and a little for each further line. Lines of imports and licences
+    do not count.
     """
-    if not lines:
-        return 0, 0
-    size = min(count, len(lines))
-    found = [asked.intersection(words(line)) for line in lines]
-    counted = [set() if empty else stems for stems, empty in zip(found, _empty(lines), strict=True)]
-    if not any(counted):
-        counted = found
-    weights = _weights(counted)
-    begins = [(d.start - start, d) for d in definitions if 0 <= d.start - start < len(lines)]
-    typed = [
-        (weights.get(name, 0.0), -begin, begin)
-        for begin, definition in begins
-        if (name := typed_name(definition, asked))
-    ]
-    if typed:
-        return _trimmed(lines, max(typed)[2], size)
-    bonus = [0.0] * len(lines)
-    for begin, definition in begins:
+    lines, wanted = piece.text.split("\n"), set(asked)
+    found = [wanted.intersection(words(line)) for line in lines]
+    told = [set() if empty else stems for stems, empty in zip(found, _empty(lines), strict=True)]
+    if not any(told):
+        told = found
+    weights = _weights(told)
+    bonus, begins, typed = [0.0] * len(lines), set(), []
+    for definition in definitions:
+        place = definition.start - piece.start
+        if not 0 <= place < len(lines):
+            continue
+        begins.add(place)
+        name = typed_name(definition, wanted)
+        if name:
+            after = range(place, min(len(lines), definition.end - piece.start + 1))
+            named = next((index for index in after if name in found[index]), place)
+            typed.append((weights.get(name, 0.0), -place, named))
         parts = set(words(definition.name))
-        if parts <= asked:
-            bonus[begin] += _DEFINED * sum(weights.get(part, 0.0) for part in parts)
-    first = _best_first(counted, weights, bonus, {begin for begin, _ in begins}, size)
-    return _trimmed(lines, first, size)
+        if parts <= wanted:
+            bonus[place] += _DEFINED * sum(weights.get(part, 0.0) for part in sorted(parts))
+    rarest = max(typed, default=None)
+    start = None if rarest is None else (-rarest[1], rarest[2])
+    return Reading(piece, lines, told, weights, bonus, frozenset(begins), start)
 
 
 def typed_name(definition: Definition, asked: Iterable[str]) -> str:
@@ -97,28 +114,23 @@ def typed_name(definition: Definition, asked: Iterable[str]) -> str:
     return stems[0] if len(stems) > 1 or len(wanted) == 1 else ""
 
 
-def _best_first(
-    counted: Sequence[set[str]],
-    weights: dict[str, float],
-    bonus: Sequence[float],
-    begins: set[int],
-    size: int,
-) -> int:
+def _best_first(reading: Reading, size: int) -> int:
     """The first line of the best window; among equals the one with a little before its words."""
-    places = range(len(counted) - size + 1)
-    totals = list(accumulate(bonus, initial=0.0))
+    places = range(len(reading.lines) - size + 1)
+    totals = list(accumulate(reading.bonus, initial=0.0))
     scores = [totals[place + size] - totals[place] for place in places]
-    for stem, weight in weights.items():
-        seen = list(accumulate((stem in line for line in counted), initial=0))
+    for stem, weight in reading.weights.items():
+        seen = list(accumulate((stem in line for line in reading.told), initial=0))
         for place in places:
             times = seen[place + size] - seen[place]
             if times:
                 scores[place] += weight * (1 + _REPEATED * min(times - 1, _MOST_REPEATS))
-    telling = [index for index, line in enumerate(counted) if line]
+    telling = [index for index, line in enumerate(reading.told) if line]
 
     def rank(place: int) -> tuple[float, int, int]:
-        score = scores[place] * (_AT_DEFINITION if place in begins else 1.0)
-        lead = next((index - place for index in telling if index >= place), 0)
+        score = scores[place] * (_AT_DEFINITION if place in reading.begins else 1.0)
+        after = bisect_left(telling, place)
+        lead = telling[after] - place if after < len(telling) else 0
         return round(score, 6), -abs(lead - size // _LEAD), -place
 
     return max(places, key=rank)

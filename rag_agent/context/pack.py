@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rag_agent.context.excerpts import excerpt
+from rag_agent.context.excerpts import read
 from rag_agent.context.fence import fenced, harmless, one_line
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, pieces_of, whole
@@ -48,10 +48,10 @@ def _blocks(hit: Hit, asked: Sequence[str]) -> Iterator[tuple[str, str]]:
         pieces = pieces_of(hit, (best, *hit.more[:count]))
         block = "\n\n".join(_block(hit, piece, asked) for piece in pieces)
         yield block, f"takes in {best.location}"
-    lines = best.text.count("\n") + 1
+    reading = read(whole(best), asked, best.definitions)
     for most in _EXCERPT_LINES:
-        if most < lines:
-            piece = excerpt(whole(best), asked, most, best.definitions)
+        if most < len(reading.lines):
+            piece = reading.cut(most)
             place = f"lines {piece.start}-{piece.end} of {best.location}"
             yield _block(hit, piece, asked), f"takes in {place}, for which there is room"
 

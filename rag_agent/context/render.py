@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from rag_agent.context.excerpts import excerpt
+from rag_agent.context.excerpts import read
 from rag_agent.context.fence import harmless, one_line
 from rag_agent.context.gate import NOTHING_SURE, is_sure
 from rag_agent.context.headings import heading_of
@@ -33,6 +33,26 @@ class _Entry:
         return estimate_tokens(self.text + "\n")
 
 
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """The ways of showing one hit, made when they are asked for: ``longer`` ones, best first."""
+
+    place: _Entry
+    longer: Iterator[_Entry]
+    made: list[_Entry] = field(default_factory=list)
+
+    def longest(self, most: int) -> _Entry:
+        """The longest way that costs at most so many tokens, else the place alone."""
+        for entry in self.made:
+            if entry.cost <= most:
+                return entry
+        for entry in self.longer:
+            self.made.append(entry)
+            if entry.cost <= most:
+                return entry
+        return self.place
+
+
 def render_results(results: SearchResults, max_tokens: int) -> str:
     """Places, scores, headings and the lines that matter; at most ``max_tokens`` by estimate.
 
@@ -42,10 +62,8 @@ def render_results(results: SearchResults, max_tokens: int) -> str:
     them is sure, and none after one.
     """
     head, hits = _head(results), results.hits
-    asked = tuple(query_words(results.query))
-    shown = [list(_entries(number, hit, asked)) for number, hit in enumerate(hits, start=1)]
-    _shorten_unsure(hits, shown)
-    entries = [options[-1] for options in shown]
+    ways = list(_ways(hits, tuple(query_words(results.query))))
+    entries = [way.place for way in ways]
     while entries and _cost(head, entries, _cut(len(hits), len(entries))) > max_tokens:
         entries.pop()
     # At first nobody gets more than a share of what is left; what then is left goes to the best.
@@ -53,7 +71,7 @@ def render_results(results: SearchResults, max_tokens: int) -> str:
         for index, entry in enumerate(entries):
             room = max_tokens - _cost(head, entries, _cut(len(hits), len(entries)))
             most = entry.cost + int(room if index == len(entries) - 1 else room * share)
-            entries[index] = next(option for option in shown[index] if option.cost <= most)
+            entries[index] = ways[index].longest(most)
     note = _cut(len(hits) - len(entries), sum(entry.is_cut for entry in entries))
     text = "\n".join(part for part in [head, *(entry.text for entry in entries), note] if part)
     return text if estimate_tokens(text) <= max_tokens else _clipped(text, max_tokens)
@@ -71,36 +89,38 @@ def _head(results: SearchResults) -> str:
     return "\n".join([*unsure, summary, *notes])
 
 
-def _entries(number: int, hit: Hit, asked: Sequence[str]) -> Iterator[_Entry]:
-    """A hit in every way that it may be shown, from all its lines to its place alone."""
+def _ways(hits: Sequence[Hit], asked: Sequence[str]) -> Iterator[_Ways]:
+    """How each hit may be shown: as room allows if it is sure, else in a few lines or none."""
+    seen_sure = False
+    for number, hit in enumerate(hits, start=1):
+        place = _text(number, hit, (), [], asked)
+        if is_sure(hit):
+            seen_sure = True
+            yield _Ways(_Entry(place, is_cut=True), _longer(number, hit, asked))
+        else:
+            few = iter(()) if seen_sure else _few(number, hit, asked, place)
+            yield _Ways(_Entry(place), few)
+
+
+def _longer(number: int, hit: Hit, asked: Sequence[str]) -> Iterator[_Entry]:
+    """A hit with all its chunks, with fewer, and with ever fewer lines of the best one."""
     for count in range(len(hit.more), -1, -1):
         chunks = (hit.chunk, *hit.more[:count])
         yield _Entry(_text(number, hit, chunks, pieces_of(hit, chunks), asked))
-    lines = hit.chunk.text.count("\n") + 1
+    reading = read(whole(hit.chunk), asked, hit.chunk.definitions)
     for count in _EXCERPT_LINES:
-        if count < lines:
-            piece = excerpt(whole(hit.chunk), asked, count, hit.chunk.definitions)
-            yield _Entry(_text(number, hit, (), [piece], asked), is_cut=True)
-    yield _Entry(_text(number, hit, (), [], asked), is_cut=True)
+        if count < len(reading.lines):
+            yield _Entry(_text(number, hit, (), [reading.cut(count)], asked), is_cut=True)
 
 
-def _shorten_unsure(hits: Sequence[Hit], shown: list[list[_Entry]]) -> None:
-    """Leave hits that are not sure a few lines, or only their place once a sure one was there."""
-    seen_sure = False
-    for index, hit in enumerate(hits):
-        if is_sure(hit):
-            seen_sure = True
-            continue
-        *longer, place = shown[index]
-        most = place.cost + _UNSURE_TOKENS
-        breaks = place.text.count("\n") + _UNSURE_LINES + 2  # a label and the line before it
-        few = [
-            entry
-            for entry in longer
-            if not seen_sure and entry.text.count("\n") <= breaks and entry.cost <= most
-        ]
-        # More room would not show more of them, so none counts as cut.
-        shown[index] = [_Entry(entry.text) for entry in [*few, place]]
+def _few(number: int, hit: Hit, asked: Sequence[str], place: str) -> Iterator[_Entry]:
+    """A few lines of a hit, unless they are long. More room would not give more: none is cut."""
+    most = estimate_tokens(place) + _UNSURE_TOKENS
+    best = whole(hit.chunk)
+    few = read(best, asked, hit.chunk.definitions).cut(_UNSURE_LINES)
+    entry = _Entry(_text(number, hit, (hit.chunk,), [few], asked))
+    if entry.cost <= most:
+        yield entry
 
 
 def _text(
