@@ -250,6 +250,21 @@ def test_rebuild_reads_everything_again(project: Path) -> None:
     assert data("rebuild", "--force")["embedded"] == 3
 
 
+def test_refresh_reads_what_an_interrupted_rebuild_did_not_reach(project: Path) -> None:
+    run("index")
+
+    def interrupt(progress: Progress) -> None:
+        if (progress.stage, progress.done) == ("extract", 1):
+            raise KeyboardInterrupt
+
+    call = parse(["rebuild", "--force"])
+    with pytest.raises(KeyboardInterrupt):
+        call.verb.run(rag_agent.open, call.arguments, interrupt)
+    assert "`rag-agent refresh` reads what is missing" in call.verb.resumes
+    done = data("refresh")
+    assert (done["added"], done["unchanged"]) == (2, 1)
+
+
 def test_clear_empties_the_index_and_keeps_the_tracked_paths(project: Path) -> None:
     run("index")
     assert data("clear")["cleared"] == 3
@@ -319,6 +334,8 @@ def test_ext_refuses_what_is_no_extension(words: tuple[str, ...], project: Path)
 
 
 def test_on_and_off_are_kept(project: Path) -> None:
+    run("on")
+    assert not (project / ".pi").exists()
     run("index")
     assert data("off") == {"rag_enabled": False}
     assert data("status")["settings"]["ragEnabled"] is False

@@ -133,7 +133,8 @@ def _changes(action: str, wanted: list[str], before: list[str], after: list[str]
 
 def _injection(open_index: Opener, *, enabled: bool) -> Result:
     with open_index() as opened:
-        opened.configure(rag_enabled=enabled)
+        if opened.config.rag_enabled != enabled:
+            opened.configure(rag_enabled=enabled)
     return Result(
         {"rag_enabled": enabled}, f"RAG auto-injection {'enabled' if enabled else 'disabled'}"
     )
