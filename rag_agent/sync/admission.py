@@ -26,6 +26,9 @@ _HEAD = 256  # bytes; Linux looks no further for the interpreter
 # Windows knows no executable bit, so there every file without an extension is a likely script.
 _HAS_EXECUTABLE_BIT = os.name != "nt"
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: on Windows a link to a folder, no symlink
+# What lies in these are devices and the state of the system, some of it without an end.
+_MADE_UP = ("/proc/", "/sys/", "/dev/")
+_IN_MEMORY = "/dev/shm/"  # but here are files as anywhere else
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class Admission:
         secret = secret_folder(f"{self._posix_root}/{path}")
         if secret is not None:
             return Skipped(f"{path}/", reasons.SECRET, secret)
+        if self._posix_root == "/" and made_up(f"/{path}"):
+            return Skipped(f"{path}/", reasons.NOT_A_FILE, "made up by the system")
         return self.ignore.decide(above, name, is_folder=True)
 
     def file(
@@ -218,6 +223,11 @@ def entry_of_listed(entry: os.DirEntry[str]) -> Entry:
     if entry.is_dir(follow_symlinks=False):
         return "folder" if _HAS_EXECUTABLE_BIT else entry_of(entry.stat(follow_symlinks=False))
     return "file" if entry.is_file(follow_symlinks=False) else "other"
+
+
+def made_up(path: str) -> bool:
+    """Whether the system makes up what lies at an absolute POSIX path, so that no disk holds it."""
+    return f"{path}/".startswith(_MADE_UP) and not path.startswith(_IN_MEMORY)
 
 
 def shown(path: str) -> str:

@@ -20,6 +20,7 @@ from rag_agent.sync.admission import (
     entry_of,
     entry_of_listed,
     is_text,
+    made_up,
     shown,
     skipped_by,
 )
@@ -31,10 +32,6 @@ from rag_agent.types import Skipped
 __all__ = ["Candidate", "WalkRules", "admit", "check_root", "rules_from", "walk"]
 
 Skip = Callable[[Skipped], None]
-
-# What lies in these are devices and the state of the system, some of it without an end.
-_MADE_UP = ("/proc/", "/sys/", "/dev/")
-_IN_MEMORY = "/dev/shm/"  # but here are files as anywhere else
 
 
 def rules_from(
@@ -79,12 +76,10 @@ def check_root(path: Path, *, force: bool = False) -> Path:
             up (``/proc``), no file or folder at all, a name that cannot be stored.
     """
     real = _resolved(path)
-    posix = real.as_posix()
-    parts = posix.split("/")
+    parts = real.as_posix().split("/")
     if any(secret_folder("/".join(parts[:end])) for end in range(2, len(parts) + 1)):
         raise WalkError(f"{real} is for keys or passwords, which are never indexed")
-    made_up = any(f"{posix}/".startswith(folder) for folder in _MADE_UP)
-    if made_up and not posix.startswith(_IN_MEMORY):
+    if made_up(real.as_posix()):
         raise WalkError(f"{real} is made up by the system and holds no text; index another folder")
     if not (real.is_dir() or real.is_file()):
         raise WalkError(f"{real} is a device, a pipe or a socket; name a folder or file to index")
@@ -101,7 +96,7 @@ def check_root(path: Path, *, force: bool = False) -> Path:
 def _resolved(path: Path) -> Path:
     """The path without ``~``, ``..`` and links."""
     if not is_text(str(path)) or "\0" in str(path):
-        raise WalkError(f"{str(path)!r} cannot be the name of what is indexed; it is not UTF-8")
+        raise WalkError(f"{str(path)!r} holds what no stored path can; name another or rename it")
     try:
         real = path.expanduser().resolve(strict=True)
     except FileNotFoundError as error:

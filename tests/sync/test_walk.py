@@ -396,6 +396,14 @@ def test_what_the_system_makes_up_is_refused_even_when_forced(path: str) -> None
         check_root(Path(path), force=True)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="where these folders are")
+@pytest.mark.parametrize("path", ["proc/self/status", "sys/kernel", "dev/zero"])
+def test_what_the_system_makes_up_is_left_out_of_a_whole_disk(path: str) -> None:
+    left = Skipped(path, "not a regular file", "made up by the system")
+    assert admit(Path("/"), path, _rules()) == left
+    assert _walk(Path("/"), under=path) == ([], {path: "not a regular file"})
+
+
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no folder in memory here")
 def test_a_folder_in_memory_is_one_like_others() -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
