@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag_agent.chunk import chunk as chunked
 from rag_agent.commands.layout import preview
 from rag_agent.context import build_context, certainty, pack, render_results, silence
-from rag_agent.context.excerpts import read
+from rag_agent.context.excerpts import read, typed_name
 from rag_agent.context.fence import fenced, harmless
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, merged
@@ -122,6 +122,24 @@ def test_an_excerpt_begins_where_a_name_that_was_typed_is_defined() -> None:
     piece = Piece("a", 1, 7, "\n".join(lines))
     cut = read(piece, query_words("openStore"), [definition("openStore", 4, 6)]).cut(3)
     assert (cut.start, cut.end) == (4, 6)
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "typed"),
+    [
+        ("openStore", "openStore", True),
+        ("where is open_store called", "open_store", True),
+        ("open the store", "openStore", False),
+        ("sha256", "sha256", True),
+        ("how is sha256 used for files", "sha256", False),
+        ("status", "status", True),
+        ("what does the status say of vectors", "status", False),
+    ],
+)
+def test_a_name_of_one_part_counts_as_typed_only_alone(
+    question: str, name: str, typed: bool
+) -> None:
+    assert bool(typed_name(definition(name, 1, 2), query_words(question))) == typed
 
 
 def test_comments_before_a_definition_do_not_hide_its_name() -> None:

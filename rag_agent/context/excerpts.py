@@ -105,13 +105,14 @@ def read(piece: Piece, asked: Iterable[str], definitions: Sequence[Definition] =
 def typed_name(definition: Definition, asked: Iterable[str]) -> str:
     """The stem of a definition's whole name if the question has it, else an empty string.
 
-    A name of one part is a word like others: it counts as typed when nothing else was.
+    A name of one part (``status``, ``sha256``) is a word like others: it counts as typed when
+    nothing else was.
     """
-    stems = words(definition.name)
-    wanted = set(asked)
+    stems, wanted = words(definition.name), set(asked)
     if not stems or stems[0] not in wanted:
         return ""
-    return stems[0] if len(stems) > 1 or len(wanted) == 1 else ""
+    parts = [stem for stem in stems[1:] if not stem.isdigit()]
+    return stems[0] if len(parts) > 1 or wanted <= set(stems) else ""
 
 
 def _best_first(reading: Reading, size: int) -> int:
