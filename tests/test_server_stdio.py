@@ -143,6 +143,20 @@ def test_every_revision_with_a_handshake_is_spoken(version: str, wire: Wire) -> 
     assert wire.close() == (0, [])
 
 
+def test_half_a_character_is_answered_like_every_other(wire: Wire) -> None:
+    wire.handshake()
+    call = {"name": "rag_index", "arguments": {"path": "PATH"}}
+    request = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call})
+    # Half a pair, the text \\ud800 after an escaped backslash, and a whole pair.
+    wire.raw(request.replace("PATH", r"a\ud800 \\ud800 \ud83d\ude00"))
+    answer = wire.receive()
+    assert answer["id"] == 7
+    text = answer["result"]["content"][0]["text"]
+    assert "\ufffd" in text
+    assert "\U0001f600" in text
+    assert r"\ud800" in text
+
+
 def test_the_revision_without_a_handshake_is_spoken(wire: Wire) -> None:
     meta = {
         "io.modelcontextprotocol/protocolVersion": MODERN,

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from rag_agent.commands.health import status_data
 from rag_agent.commands.layout import by_reason, counted, duration
-from rag_agent.errors import StoreBusy
+from rag_agent.errors import StoreBusy, WalkError
 from rag_agent.server.job import Job
 from rag_agent.server.reader import Reader
 from rag_agent.server.tools import IndexArguments, QueryArguments
@@ -63,9 +63,7 @@ class Project:
             StoreBusy: something else is being indexed, here or by another process.
             WalkError: the path does not exist or must not be indexed.
         """
-        # Models copy the @ from the way people mention files.
-        named = Path(arguments.path.strip().removeprefix("@") or ".").expanduser()
-        target = Path((base / named).resolve())
+        target = _target(base, arguments.path)
         job, ours = await self._start(base, target)
         waiting = True
         try:
@@ -143,6 +141,18 @@ class Project:
                 told = progress.done
                 await report(told, progress.total, progress.item)
         return job.searchable.is_set()
+
+
+def _target(base: Path, path: str) -> Path:
+    # Models copy the @ from the way people mention files.
+    named = path.strip().removeprefix("@") or "."
+    try:
+        named.encode("utf-8")
+        return (base / Path(named).expanduser()).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # an unknown ~user, NUL, half a character
+        raise WalkError(
+            f"{named[:200]!r} is no path ({error}); name a folder or file of this project"
+        ) from error
 
 
 async def _is_set(job: Job) -> bool:

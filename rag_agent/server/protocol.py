@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -27,7 +28,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from rag_agent import __version__
-from rag_agent.errors import RagError
+from rag_agent.errors import RagError, WalkError
 from rag_agent.server.project import Project
 from rag_agent.server.stdio import GRACE, Lifeline
 from rag_agent.server.tools import (
@@ -42,6 +43,10 @@ _log = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any, Any]
 _ROOTS = "roots"
+# What writing fails with where nobody reads any more; Windows says EINVAL.
+_LOST_CLIENT = {errno.EPIPE, errno.EINVAL}
+# … and where stdout is a file on a full disk, or was closed before the start.
+_LOST_OUTPUT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 _ROOTS_TIMEOUT = 5.0  # seconds; a client that does not answer has no say in the folder
 
 
@@ -60,8 +65,13 @@ def run(wire_in: TextIO, wire_out: TextIO, lifeline: Callable[[Any], Lifeline]) 
     try:
         anyio.run(serve)
     except Exception as error:
-        if not _is_lost_client(error):
+        fault = _fault_of_wire(error)
+        if fault is None:
             raise
+        if fault.errno in _LOST_OUTPUT:
+            _log.error("stdout cannot be written: %s", fault.strerror)
+            life.end(1)
+            return 1
         _log.info("the client went away without reading on")
     life.end()
     return 0
@@ -137,9 +147,9 @@ class _Handlers:
     async def _folder(self, context: Context, params: CallToolRequestParams) -> Path:
         """The project's folder: the working directory, else what the client names as root."""
         if self._base is None:
-            cwd = Path.cwd()
+            cwd = _working_folder()
             self._base = cwd
-            if cwd in (Path(cwd.anchor), Path.home()):
+            if cwd in (Path(cwd.anchor), _home()):
                 # Started from nowhere in particular, as desktop programs do.
                 self._base = await self._root(context, params) or cwd
         return self._base
@@ -161,6 +171,22 @@ class _Handlers:
         return None
 
 
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise WalkError(
+            "the folder in which the server was started is gone; start it in one that exists"
+        ) from error
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # a user whom the system does not know, and no HOME
+        return None
+
+
 def _first_folder(answer: object) -> Path | None:
     if not isinstance(answer, ListRootsResult):
         return None
@@ -174,7 +200,9 @@ def _first_folder(answer: object) -> Path | None:
 
 
 def _text(text: str, *, is_error: bool = False) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=is_error)
+    # JSON has no half surrogate pairs, as names of files may hold: SDK and client would fail.
+    sound = text.encode("utf-8", "replace").decode("utf-8")
+    return CallToolResult(content=[TextContent(type="text", text=sound)], is_error=is_error)
 
 
 def _explained(tool: str, error: ValidationError) -> str:
@@ -187,9 +215,17 @@ def _explained(tool: str, error: ValidationError) -> str:
     return f"{tool}: {'; '.join(wrong)}. It takes {known}."
 
 
-def _is_lost_client(error: BaseException) -> bool:
-    """Whether writing to the closed stdout is all that went wrong."""
+def _fault_of_wire(error: BaseException) -> OSError | None:
+    """Why stdout takes nothing more, if that is all that went wrong."""
     inner = getattr(error, "exceptions", None)
     if inner is not None:
-        return all(_is_lost_client(one) for one in inner)
-    return isinstance(error, (BrokenPipeError, anyio.BrokenResourceError))
+        faults = [fault for one in inner if (fault := _fault_of_wire(one)) is not None]
+        if len(faults) < len(inner):
+            return None
+        # Of several, the one that says more than that the client is gone.
+        return max(faults, key=lambda fault: fault.errno in _LOST_OUTPUT)
+    if isinstance(error, anyio.BrokenResourceError):
+        return BrokenPipeError(errno.EPIPE, "closed")
+    if isinstance(error, OSError) and error.errno in _LOST_CLIENT | _LOST_OUTPUT:
+        return error
+    return None

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from io import TextIOWrapper
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TextIO
 
 GRACE = 1.0  # seconds to end a transaction; then the process goes, which loses only that one
 _LOOK_FOR_PARENT_EVERY = 1.0  # seconds
+# In JSON: a pair of surrogates, half a pair (the group), or another escape.
+_ESCAPES = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+)
 
 
 def take_stdio() -> tuple[TextIO, TextIO]:
@@ -23,7 +30,7 @@ def take_stdio() -> tuple[TextIO, TextIO]:
     processes alike, so that no print of a parser can get between the messages. The SDK does the
     same while it serves, but not before and not at the end, when buffers are flushed.
     """
-    wire_in = os.fdopen(os.dup(0), encoding="utf-8", errors="replace")
+    wire_in = _Lines(os.fdopen(os.dup(0), "rb"), encoding="utf-8", errors="replace")
     wire_out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -35,6 +42,20 @@ def take_stdio() -> tuple[TextIO, TextIO]:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(line_buffering=True)
     return wire_in, wire_out
+
+
+class _Lines(TextIOWrapper):
+    """Lines of JSON; half a surrogate pair becomes U+FFFD like every other broken character.
+
+    JavaScript writes halves where it cuts a text. The SDK takes a line that has one for no message
+    at all, so the client would wait for an answer for ever.
+    """
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        line = super().readline(size)
+        if "\\ud" not in line and "\\uD" not in line:
+            return line
+        return _ESCAPES.sub(lambda found: "\\ufffd" if found[1] else found[0], line)
 
 
 class Lifeline:
@@ -55,13 +76,13 @@ class Lifeline:
                 signal.signal(getattr(signal, name), self._on_signal)
         threading.Thread(target=self._watch, name="lifeline", daemon=True).start()
 
-    def end(self) -> None:
+    def end(self, code: int = 0) -> None:
         """The orderly end: the client closed stdin. The process does not outlast the grace."""
-        last = threading.Timer(GRACE + 1, _leave, [0])
+        last = threading.Timer(GRACE + 1, _leave, [code])
         last.daemon = True
         last.start()
         if not self._stop(GRACE):
-            _leave(0)  # ahead of an interpreter that ends around threads in the midst of C code
+            _leave(code)  # ahead of an interpreter that ends around threads in the midst of C code
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._wishes.put(128 + number)
