@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
@@ -57,15 +58,22 @@ def _optional(check: Check) -> Check:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a text that is not empty")
+    if not isinstance(value, str) or not value.strip() or not _is_sound(value):
+        raise ValueError("a text that is not empty and holds whole characters, none NUL")
     return value
 
 
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ValueError("a list of texts")
+    if not all(item.strip() and _is_sound(item) for item in value):
+        raise ValueError("a list of texts that are not empty and hold whole characters, none NUL")
     return tuple(value)
+
+
+def _is_sound(text: str) -> bool:
+    """Whether it may be in a path: no NUL, and no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _setting(default: Any, check: Check) -> Any:
@@ -144,15 +152,18 @@ def _checked(raw: Mapping[str, Any], path: Path) -> Config:
             try:
                 changes[item.name] = item.metadata["check"](raw[key])
             except (ValueError, OverflowError) as error:
-                shown = json.dumps(raw[key], ensure_ascii=False, default=str)
+                shown = json.dumps(raw[key], ensure_ascii=False, default=str)[:80]
+                shown = shown.encode("utf-8", "backslashreplace").decode("utf-8")
                 raise ConfigError(
-                    f"{_FILE}: {key} must be {error}, not {shown[:80]} (in {path})"
+                    f"{_FILE}: {key} must be {error}, not {shown} (in {path})"
                 ) from error
     return replace(Config(), **changes)
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a named pipe waits for its writer
+            raise ConfigError(f"{path} is not a file; remove it to start from the defaults")
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return {}

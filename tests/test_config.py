@@ -51,11 +51,14 @@ def test_a_file_of_pi_local_rag_is_read(tmp_path: Path) -> None:
     assert (loaded.rag_top_k, loaded.tracked_paths, loaded.rag_alpha) == (7, ("/a b",), 0.4)
 
 
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).filter(
+    str.strip
+)
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "bool": st.booleans(),
     "float": st.floats(0, 1),
-    "tuple[str, ...]": st.lists(st.text(st.characters(codec="utf-8"))).map(tuple),
-    "str": st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip),
+    "tuple[str, ...]": st.lists(_TEXTS).map(tuple),
+    "str": _TEXTS,
     "int | None": st.none() | st.integers(1, 256),
     "int": st.integers(50, 100),  # in the range of all of them
 }
@@ -110,6 +113,25 @@ def test_a_bad_value_is_mended_by_changing_it(tmp_path: Path) -> None:
     _write(tmp_path, '{"ragAlpha": "high", "mine": 1}')
     assert config.update(tmp_path, {"rag_alpha": 0.3}).rag_alpha == 0.3
     assert config.load(tmp_path).rag_alpha == 0.3
+
+
+@pytest.mark.parametrize("text", ["", " \t", "a\0b", "a\ud800"])
+@pytest.mark.parametrize("key", ["trackedPaths", "excludePatterns", "extraExtensions"])
+def test_a_text_that_no_path_can_hold_is_an_error(tmp_path: Path, key: str, text: str) -> None:
+    before = _write(tmp_path, json.dumps({key: ["fine", text]})).read_bytes()
+    with pytest.raises(ConfigError, match=f"{key} must be a list of texts that are not") as raised:
+        config.load(tmp_path)
+    str(raised.value).encode("utf-8")
+    with pytest.raises(ConfigError, match=key):
+        config.update(tmp_path, {"rag_top_k": 7})
+    assert (tmp_path / "config.json").read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.json")
+    with pytest.raises(ConfigError, match=r"config\.json is not a file"):
+        config.load(tmp_path)
 
 
 @pytest.mark.parametrize("value", [7, 7.0])
