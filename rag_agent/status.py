@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ from rag_agent.types import Check, Embedder, Scope, Status
 from rag_agent.version import __version__
 
 LAST_SYNC = "last_sync"  # the store's note of when a sync last ended, ISO 8601 in UTC
+
+
+_SPACE = 65_536  # bytes; less than any index, and more than a disk has that is full
 
 
 def describe(
@@ -66,8 +70,8 @@ def diagnose(
         _try("settings", lambda: f"{len(load_config().tracked_paths)} path(s) tracked"),
         _try("SQLite", _sqlite),
         _try("index", lambda: _index(open_store())),
-        _try("index folder", lambda: _writable(folder)),
-        _try("embedding cache", lambda: _writable(paths.cache_folder())),
+        _try("index folder", lambda: _writable(folder, paths.VARIABLE)),
+        _try("embedding cache", lambda: _writable(paths.cache_folder(), "XDG_CACHE_HOME")),
         _try("embedding model", lambda: _model(load_model())),
         _try("grammars", _grammars),
     ]
@@ -83,6 +87,9 @@ def _try(name: str, check: Callable[[], str]) -> Check:
     except RagError as error:
         detail, _, advice = str(error).partition("; ")
         return Check(name, False, detail, advice)
+    except (OSError, RuntimeError) as error:
+        # A check that fails in a way of its own must not keep the others from being made.
+        return Check(name, False, f"{type(error).__name__}: {error}", "")
 
 
 def _sqlite() -> str:
@@ -100,10 +107,17 @@ def _index(store: Store | None) -> str:
     return f"sound, {store.counts().documents:,} files"
 
 
-def _writable(folder: Path) -> str:
-    existing = next(p for p in (folder, *folder.parents) if p.exists())
-    if not os.access(existing, os.W_OK):
-        raise RagError(f"{folder} cannot be written; change its permissions or set PI_RAG_DIR")
+def _writable(folder: Path, variable: str) -> str:
+    """Tried, for permissions tell nothing of a full disk or of one that is mounted read-only."""
+    existing = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    try:
+        with tempfile.TemporaryFile(dir=existing) as stream:
+            stream.write(bytes(_SPACE))
+    except OSError as error:
+        raise RagError(
+            f"{folder} cannot be written ({error.strerror or error}); make room or change its "
+            f"permissions, or set {variable} to another folder"
+        ) from error
     return str(folder)
 
 
@@ -116,6 +130,9 @@ def _grammars() -> str:
     from rag_agent.chunk.grammar import load
 
     if load("python") is None:
+        # Where semble_grammars unpacks them, on every system.
+        cache = os.environ.get("XDG_CACHE_HOME") or paths.home_folder() / ".cache"
+        _writable(Path(cache) / "semble", "XDG_CACHE_HOME")
         raise RagError(
             "the grammars cannot be loaded on this platform, so code is cut by lines; "
             "reinstall semble-grammars, or see which platforms it has wheels for"
