@@ -250,19 +250,19 @@ def test_rebuild_reads_everything_again(project: Path) -> None:
     assert data("rebuild", "--force")["embedded"] == 3
 
 
-def test_refresh_reads_what_an_interrupted_rebuild_did_not_reach(project: Path) -> None:
+def test_refresh_makes_the_vectors_that_an_interrupted_rebuild_did_not(project: Path) -> None:
     run("index")
 
     def interrupt(progress: Progress) -> None:
-        if (progress.stage, progress.done) == ("extract", 1):
+        if progress.stage == "embed":
             raise KeyboardInterrupt
 
     call = parse(["rebuild", "--force"])
     with pytest.raises(KeyboardInterrupt):
         call.verb.run(rag_agent.open, call.arguments, interrupt)
-    assert "`rag-agent refresh` reads what is missing" in call.verb.resumes
+    assert "`rag-agent refresh` makes missing vectors" in call.verb.resumes
     done = data("refresh")
-    assert (done["added"], done["unchanged"]) == (2, 1)
+    assert (done["unchanged"], done["embedded"] + done["reused"]) == (3, 3)
 
 
 def test_clear_empties_the_index_and_keeps_the_tracked_paths(project: Path) -> None:

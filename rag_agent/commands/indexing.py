@@ -51,9 +51,9 @@ def index(open_index: Opener, arguments: Namespace, report: Report) -> Result:
 @verb(
     "rebuild",
     "read and cut every tracked file again",
-    Argument("--force", "drop the index first and embed everything anew"),
+    Argument("--force", "compute every vector anew; an index file that is corrupt is moved aside"),
     detail="Text that did not change keeps its vectors, unless --force is given.",
-    resumes="`rag-agent refresh` reads what is missing, `rag-agent rebuild` begins again",
+    resumes="`rag-agent rebuild` begins again, `rag-agent refresh` makes missing vectors only",
 )
 def rebuild(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Rebuild from the tracked paths."""
