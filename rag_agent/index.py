@@ -137,7 +137,7 @@ class Index:
         if path is None and not self.tracked_paths and not legacy.legacy_files(self.folder):
             path = self.base
         # Before anything is created: a path that is refused leaves nothing behind.
-        target = None if path is None else check_root(self.base / path, force=force)
+        target = None if path is None else check_root(self._absolute(path), force=force)
         notices = self._take_over_legacy()
         targets = self._track(target)
         with self._writing() as (store, lock):
@@ -318,6 +318,10 @@ class Index:
             except StoreMissing:
                 return None
         return self._store
+
+    def _absolute(self, path: str | Path) -> Path:
+        # Not Path.expanduser, which raises for a user who does not exist; check_root says that.
+        return self.base / os.path.expanduser(path)  # noqa: PTH111
 
     @property
     def _project(self) -> Path | None:

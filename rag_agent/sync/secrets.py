@@ -11,6 +11,9 @@ from urllib.parse import unquote
 
 from rag_agent.sync.patterns import Patterns
 
+# Part of what an index was built with: raise it when more is masked, so that files are read again.
+VERSION = "1"
+
 REMOVED = "[secret removed]"
 
 # In the syntax of .gitignore, the last row that matches decides; case does not matter. A row that

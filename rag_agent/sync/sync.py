@@ -20,12 +20,13 @@ from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync.content import reject
 from rag_agent.sync.reasons import UNREADABLE
+from rag_agent.sync.secrets import VERSION as MASKING
 from rag_agent.sync.secrets import mask
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
 from rag_agent.types import Document, Root, Skipped, Source, StoredDocument, SyncReport
 
 # Files that read as unchanged under another version of the pipeline are chunked again.
-PIPELINE = f"extract {EXTRACTION}, chunk {CHUNKS}"
+PIPELINE = f"extract {EXTRACTION}, mask {MASKING}, chunk {CHUNKS}"
 _PIPELINE_KEY = "pipeline"
 _SCAN_EVERY = 500  # files between two reports of the scan
 
@@ -92,9 +93,9 @@ def sync_documents(
                 known[candidate.path] = stored
         elif not _sync_one(store, root, candidate, stored, tally, anew) and stored is not None:
             known[candidate.path] = stored
-    unread = tuple(s.path for s in tally.skipped if s.reason == UNREADABLE and s.path[-1:] == "/")
-    # Of a folder that could not be listed nothing is known, so nothing of it is forgotten.
-    gone = [d.id for d in known.values() if not d.path.startswith(unread)]
+    # Of what could not be looked at, files and folders, nothing is known: it is not forgotten.
+    unread = tuple(s.path.rstrip("/") + "/" for s in tally.skipped if s.reason == UNREADABLE)
+    gone = [d.id for d in known.values() if not f"{d.path}/".startswith(unread)]
     store.forget(gone)
     store.set_skipped(root, tally.skipped, under)
     report(Progress("extract", len(candidates), len(candidates)))

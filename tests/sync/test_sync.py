@@ -264,3 +264,26 @@ def test_secrets_in_front_matter_and_titles_are_removed_too(tree: Tree) -> None:
     assert stored.title.startswith("Deploy with")
     assert token not in stored.title
     assert token.encode() not in tree.store.path.read_bytes()
+
+
+@pytest.mark.skipif(os.name == "nt" or not hasattr(os, "seteuid"), reason="needs POSIX users")
+def test_what_cannot_be_looked_at_is_not_forgotten(tree: Tree, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can become a user who may not look")
+    tree.write("shut/inside.py", "x = 1\n")
+    tree.write("open.py", "y = 1\n")
+    tree.sync()
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == "root" and "pytest" in folder.as_posix():
+            folder.chmod(0o777)
+    for file in tmp_path.glob("rag.db*"):
+        file.chmod(0o666)
+    (tree.folder / "shut").chmod(0)
+    os.seteuid(65534)
+    try:
+        report = tree.sync()
+        assert not sync_file(tree.store, tree.root, "shut/inside.py", tree.rules)
+    finally:
+        os.seteuid(0)
+    assert (report.removed, report.unchanged) == (0, 1)
+    assert set(tree.content()) == {"open.py", "shut/inside.py"}
