@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from rag_agent.chunk import chunk as chunked
 from rag_agent.commands.layout import preview
-from rag_agent.context import build_context, certainty, pack, render_results, silence
+from rag_agent.context import build_context, certainty, is_sure, pack, render_results, silence
 from rag_agent.context.excerpts import read, typed_name
 from rag_agent.context.fence import fenced, harmless
 from rag_agent.context.headings import heading_of
@@ -400,6 +401,13 @@ def test_certainty_grows_with_each_kind_of_evidence() -> None:
 
 def test_without_vectors_words_alone_can_be_sure_or_unsure() -> None:
     assert certainty(Evidence(None, 1.0, 40.0)) > 0.1 > certainty(Evidence(None, 0.1, 2.0))
+
+
+def test_without_vectors_a_hit_with_most_of_the_words_is_not_called_unsure() -> None:
+    small_index = Evidence(cosine=None, coverage=0.9, bm25=0.4)
+    assert is_sure(hit("a", (1, 2), evidence=small_index))
+    assert not is_sure(hit("a", (1, 2), evidence=replace(small_index, coverage=0.4)))
+    assert not is_sure(hit("a", (1, 2), evidence=replace(small_index, cosine=0.1)))
 
 
 def test_only_sure_hits_are_injected_and_each_decision_is_told() -> None:

@@ -53,8 +53,14 @@ def decide(hit: Hit, threshold: float) -> Decision:
 
 
 def is_sure(hit: Hit) -> bool:
-    """Whether a hit is likely to answer, for those who show hits that were asked for."""
-    return certainty(hit.evidence) >= SURE
+    """Whether a hit is likely to answer, for those who show hits that were asked for.
+
+    Without vectors a hit with most of the question's words is sure, too: BM25, on which certainty
+    then rests, is low in every small index, and to call an answer unsure should not be an error.
+    """
+    evidence = hit.evidence
+    by_words = evidence.cosine is None and evidence.coverage >= _MOST_WORDS
+    return by_words or certainty(evidence) >= SURE
 
 
 def certainty(evidence: Evidence) -> float:
@@ -95,6 +101,7 @@ _HYBRID = _Weights(bias=-14.5, cosine=18.5, coverage=3.8, bm25=0.9)
 # real questions keep a hit, 9 % of the foreign ones and 11 % of the turns get one.
 _WORDS_ONLY = _Weights(bias=-11.1, cosine=0.0, coverage=3.3, bm25=2.5)
 
+_MOST_WORDS = 0.75  # of the question, by weight
 # "/compact", "!git status", "#note": not "/usr/lib is full".
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?=\s|$)|[!#](?=\S)")
 _QUESTION = re.compile(r"\b(?:how|where|what|why|which|who|when)\b.*\w+\s+\w+", re.IGNORECASE)
