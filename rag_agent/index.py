@@ -17,7 +17,7 @@ from rag_agent import legacy, paths, tracked
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load
-from rag_agent.errors import EmbedError, StoreBusy, StoreError, StoreMissing, WalkError
+from rag_agent.errors import ConfigError, EmbedError, StoreBusy, StoreError, StoreMissing, WalkError
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
 from rag_agent.status import LAST_SYNC, describe, diagnose
@@ -325,17 +325,27 @@ class Index:
 
     @property
     def _project(self) -> Path | None:
-        return tracked.project_folder(self.folder, Path.home())
+        return tracked.project_folder(self.folder, self._home)
+
+    @property
+    def _home(self) -> Path | None:
+        """None in containers whose user has no home, where a project's index works all the same."""
+        try:
+            return paths.home_folder()
+        except ConfigError:
+            return None
 
     def _take_over_legacy(self) -> tuple[str, ...]:
         """Adopt what earlier programs left; sentences that a person should read once."""
-        renamed = legacy.adopt_lens(Path.home()) if self.scope == "global" else None
+        home = self._home
+        renamed = legacy.adopt_lens(home) if home and self.scope == "global" else None
         notices = [renamed] if renamed else []
         self._create_folder()
         if legacy.foreign_database(self.folder) and not paths.database(self.folder).exists():
             notices.append(legacy.foreign_notice(self.folder))
         known = legacy.legacy_files(self.folder)
-        more = legacy.untracked(known, [str(p) for p in self.tracked_paths], Path.home())
+        followed = [str(path) for path in self.tracked_paths]
+        more = legacy.untracked(known, followed, home) if home else []
         if more:
             self._follow((*self.tracked_paths, *(Path(name) for name in more)))
             notices.append(f"{len(known):,} files of the old index.json are taken over")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +23,8 @@ _INDEX = "index.json"
 def adopt_lens(home: Path) -> str | None:
     """Rename ``~/.pi/lens`` to ``~/.pi/rag`` if only the former exists; a sentence to tell."""
     lens, rag = home / ".pi" / "lens", home / ".pi" / "rag"
-    if not lens.is_dir() or rag.exists():
+    # os.path and not pathlib, which raises for a folder that may not be looked into.
+    if not os.path.isdir(lens) or os.path.lexists(rag):  # noqa: PTH112
         return None
     try:
         lens.rename(rag)

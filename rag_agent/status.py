@@ -104,7 +104,8 @@ def _index(store: Store | None) -> str:
     problems = store.check()
     if problems:
         raise RagError(f"{problems[0]}; run `rag-agent rebuild --force`")
-    return f"sound, {store.counts().documents:,} files"
+    documents = store.counts().documents
+    return f"sound, {documents:,} files" if documents else "nothing indexed yet"
 
 
 def _writable(folder: Path, variable: str) -> str:

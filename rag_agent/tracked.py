@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from rag_agent import paths
 
-def project_folder(folder: Path, home: Path) -> Path | None:
+
+def project_folder(folder: Path, home: Path | None) -> Path | None:
     """The folder that a project's store travels with; None for the other stores.
 
     By its place and not by how it was found: PI_RAG_DIR may name a project's store too.
@@ -17,9 +20,13 @@ def project_folder(folder: Path, home: Path) -> Path | None:
 
 def absolute(names: Sequence[str], project: Path | None) -> tuple[Path, ...]:
     """Tracked paths as they lie now; relative ones belong to the project folder."""
-    base = project or Path.home()
     # Resolved, as the store keeps its roots: a link and what it points to are one root.
-    return tuple((base / Path(name).expanduser()).resolve() for name in names)
+    return tuple(_absolute(os.path.expanduser(name), project).resolve() for name in names)  # noqa: PTH111
+
+
+def _absolute(name: str, project: Path | None) -> Path:
+    path = Path(name)
+    return path if path.is_absolute() else (project or paths.home_folder()) / path
 
 
 def portable(tracked: Sequence[Path], project: Path | None) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ def test_a_named_pipe_for_settings_is_one_line(project: Path) -> None:
 
 
 @_other_user
-@pytest.mark.parametrize("words", [["find", "*"], ["help"]])
+@pytest.mark.parametrize("words", [["find", "*"], ["help"], ["status"], ["search", "x"]])
 def test_a_user_without_a_home_folder_looks_into_a_project(project: Path, words: list[str]) -> None:
     assert program("index").returncode == 0
     given_to(UNKNOWN, project)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 from rag_agent.commands.layout import counted, duration, printable
@@ -75,8 +75,9 @@ class _Lines:
         return f"{line} · {printable(progress.item)}" if progress.item else line
 
     def _write(self, line: str) -> None:
-        self._stream.write(line + "\n")
-        self._stream.flush()
+        with suppress(OSError):  # a full or closed stderr must not end the work
+            self._stream.write(line + "\n")
+            self._stream.flush()
 
 
 class _Bar:

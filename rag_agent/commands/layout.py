@@ -35,6 +35,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.expandtabs(4))
 
 
+def one_line(text: str) -> str:
+    """A path or a heading, which a file may have given a line break or worse."""
+    return printable(text.replace("\n", "\N{REPLACEMENT CHARACTER}"))
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """``1 file``, ``1,847 files``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import hit_data, search_data
-from rag_agent.commands.layout import counted, preview, styled
+from rag_agent.commands.layout import counted, one_line, preview, styled
 from rag_agent.commands.registry import NOTHING_INDEXED, Argument, Opener, Result, verb
 from rag_agent.progress import Report
 
@@ -79,7 +79,7 @@ def find(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         empty = not shown and not opened.status().documents
     if empty:
         return Result({"glob": arguments.glob, "files": []}, "", NOTHING_INDEXED)
-    text = "\n".join(str(row["path"]) for row in shown)
+    text = "\n".join(one_line(str(row["path"])) for row in shown)
     return Result(
         {"glob": arguments.glob, "files": shown},
         text or f"no indexed file matches {arguments.glob}",
@@ -98,7 +98,7 @@ def context(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     with open_index() as opened:
         made = opened.context(" ".join(arguments.prompt), budget=arguments.budget)
         empty = not made.hits and not opened.status().documents
-    reasons = "\n".join(styled(f"· {reason}", "dim") for reason in made.reasons)
+    reasons = "\n".join(styled(f"· {one_line(reason)}", "dim") for reason in made.reasons)
     head = f"{counted(made.tokens, 'token')} would be injected" if made.text else "nothing injected"
     data = {
         "prompt": " ".join(arguments.prompt),
@@ -127,11 +127,15 @@ def _search_text(found: SearchResults, explained: bool) -> str:
 
 
 def _hit_text(hit: Hit, words: Mapping[str, int], explained: bool) -> str:
-    place = f"{hit.path}:{hit.chunk.start}-{hit.chunk.end}"
+    from rag_agent.context import heading_of
+
+    place = f"{one_line(hit.path)}:{hit.chunk.start}-{hit.chunk.end}"
     head = f"{styled(place, 'cyan', 'bold')}  score={hit.score:.2f}"
-    if hit.chunk.heading:
-        head += f"  {styled(hit.chunk.heading, 'dim')}"
-    lines = [head, *(f"    {line}" for line in preview(hit.chunk.text, words))]
+    heading = heading_of(hit.chunk, hit.chunk.start, hit.chunk.end, words)
+    if heading:
+        head += f"  {styled(one_line(heading), 'dim')}"
+    shown = preview(hit.chunk.text, words, definitions=hit.chunk.definitions, start=hit.chunk.start)
+    lines = [head, *(f"    {line}" for line in shown)]
     if hit.more:
         places = ", ".join(f"{chunk.start}-{chunk.end}" for chunk in hit.more)
         lines.append(styled(f"    also lines {places}", "dim"))

@@ -174,6 +174,8 @@ def _progress_text(progress: Progress | None) -> str:
         return "starting"
     if progress.total is None or progress.stage == "scan":
         return f"{counted(progress.done, 'file')} found so far"
+    if progress.stage == "extract" and progress.done >= progress.total:
+        return f"all {counted(progress.total, 'file')} read, about to be searchable"
     unit = "chunks embedded" if progress.stage == "embed" else "files read"
     return f"{progress.done:,} of {progress.total:,} {unit}"
 
