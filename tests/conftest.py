@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from rag_agent import extract
+
+# Where tests run in the background of a shell, interrupts are ignored, also by what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _ROOT = Path(__file__).resolve().parent.parent
 

@@ -42,6 +42,9 @@ def program(
 ) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **(env or {})}
     environment.pop(without, None)
+    if user is not None:
+        # That user may not write what measures the coverage of subprocesses.
+        environment = {k: v for k, v in environment.items() if not k.startswith("COVERAGE_")}
     drop = [f"--reuid={user}", f"--regid={user}", "--clear-groups"]
     return subprocess.run(
         [*([] if user is None else ["setpriv", *drop]), *PROGRAM, *words],
