@@ -60,8 +60,9 @@ build: $(DEV)  ## wheel and source archive in dist/
 	rm -rf dist
 	$(RUN) -m hatchling build
 
-bench: $(DEV)  ## run the benchmarks, one after another
-	@set -e; for script in benchmarks/*.py; do printf '\n== %s\n' "$$script"; $(RUN) "$$script"; done
+bench: $(DEV)  ## run the benchmarks; MODEL=FOLDER of scripts/build_model.py --per-tensor: that of embedding, too
+	$(RUN) benchmarks/startup.py
+	$(if $(MODEL),$(RUN) benchmarks/embedding.py --model "$(MODEL)")
 
 clean:  ## remove what the targets above made, but for indexes
 	rm -rf $(VENV) dist build htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache \

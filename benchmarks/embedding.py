@@ -1,6 +1,6 @@
 """Embedding: rag_agent beside transformers.js as pi-local-rag runs it, on the same chunks.
 
-    python benchmarks/embedding.py [--chunks 500] [--model FOLDER]
+    python benchmarks/embedding.py --model FOLDER [--chunks 500]
 
 Both run at once, each in its own process, and take turns batch by batch, so that a busy machine
 slows both alike. 64 chunks a batch, as pi-local-rag does. A chunk is about 1,400 characters of a
@@ -9,7 +9,7 @@ reads all of it, in windows of 160.
 
 Needs node and npm; the packages of benchmarks/embedding/package.json are installed into a
 temporary folder. ``--model`` is a folder written by ``scripts/build_model.py --per-tensor``, the
-recipe of the file that pi-local-rag downloads; without it both sides run rag_agent's own file.
+recipe of the file that pi-local-rag downloads (rag_agent's own takes one text at a time).
 Memory is the peak resident set of each process, model and runtime included. CPU time counts all
 threads.
 """
@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import IO, Any
 
 HERE = Path(__file__).resolve().parent
-PACKAGED = HERE.parent / "rag_agent" / "embed" / "minilm"
 BATCH = 64  # pi-local-rag's
 CHARACTERS = 1_400
 MODEL_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json")
@@ -179,9 +178,13 @@ def main() -> None:
     """Parse the arguments; be the worker or the one who compares."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chunks", type=int, default=500)
-    parser.add_argument("--model", type=Path, default=PACKAGED)
+    parser.add_argument("--model", type=Path, help="of scripts/build_model.py --per-tensor")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.model is None and not arguments.worker:
+        parser.error(
+            "--model FOLDER is missing; `scripts/build_model.py --per-tensor FOLDER` makes it"
+        )
     if arguments.worker:
         work()
     else:
