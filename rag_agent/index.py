@@ -151,7 +151,8 @@ class Index:
                 anew=anew,
             )
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
-        legacy.remove_index(self.folder)
+        if self._home and set(targets) == set(self.tracked_paths):
+            legacy.remove_index(self.folder)  # whose files are all in the index now
         done = replace(done, warnings=(*notices, *done.warnings))
         if vectors:
             embedded = self.embed(report)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -410,3 +411,21 @@ def test_a_question_without_words_is_answered_or_politely_not(project: Path, que
         index.sync()
         assert index.status().vectors == 2
         index.search(query)  # by meaning, or nothing: but no error
+
+
+def test_an_old_index_json_stays_until_the_new_index_holds_its_files(
+    project: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "recipe.md").write_text("# How to bake bread\n", encoding="utf-8")
+    legacy = project / ".pi/rag/index.json"
+    legacy.parent.mkdir(parents=True)
+    legacy.write_text(json.dumps({"files": {str(old / "recipe.md"): {}}}), encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync(project)
+        assert index.find("recipe") == []
+        assert legacy.exists()
+        index.sync()
+        assert len(index.find("recipe")) == 1
+        assert not legacy.exists()
