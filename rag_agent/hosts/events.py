@@ -1,0 +1,114 @@
+"""What hosts say to a hook, and what they want to hear: pure functions, cheap to import.
+
+Claude Code and Codex speak one JSON, Gemini CLI the same with other event names. Bridges of ours
+(Pi, opencode) send Claude's events and take a plain answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+_TURNS = ("UserPromptSubmit", "BeforeAgent")
+_COMMANDS = ("UserPromptExpansion",)
+_STARTS = ("SessionStart",)
+# Starts after which nothing of the conversation, so nothing that was injected, is left in it.
+_FORGETTING = ("clear", "compact")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What an event asks for.
+
+    ``turn``: context for ``prompt``. ``command``: the answer to the ``/rag`` line. ``forget``: the
+    session has lost what it was shown. ``nothing``: an event that is none of ours.
+    """
+
+    kind: Literal["turn", "command", "forget", "nothing"]
+    event: str = ""
+    prompt: str = ""
+    session: str = ""
+    id: str = ""
+    line: str = ""
+    cwd: str = ""
+
+
+def understand(event: Mapping[str, Any]) -> Request:
+    """The request in a hook's event; whatever is missing or of a wrong type is empty."""
+    name = _text(event, "hook_event_name")
+    kind: Literal["turn", "command", "forget", "nothing"] = "nothing"
+    if name in _TURNS:
+        kind = "turn"
+    elif name in _COMMANDS:
+        kind = "command"
+    elif name in _STARTS and _text(event, "source") in _FORGETTING:
+        kind = "forget"
+    return Request(
+        kind,
+        name,
+        prompt=_text(event, "prompt"),
+        session=_text(event, "session_id"),
+        id=_text(event, "prompt_id") or _text(event, "turn_id"),
+        line=_text(event, "command_args"),
+        cwd=_text(event, "cwd"),
+    )
+
+
+def reply(host: str, request: Request, text: str, note: str = "") -> str:
+    """The answer in the host's JSON: ``text`` for the model (or of a command), ``note`` for people.
+
+    Both may be empty.
+    """
+    return json.dumps(_REPLIES.get(host, _plain)(request, text, note), ensure_ascii=False)
+
+
+def _plain(request: Request, text: str, note: str) -> dict[str, Any]:
+    return {"context": text, "note": note}
+
+
+def _claude_code(request: Request, text: str, note: str) -> dict[str, Any]:
+    if request.kind == "command":
+        return {
+            "decision": "block",
+            "reason": text,
+            "hookSpecificOutput": {
+                "hookEventName": request.event,
+                "suppressOriginalPrompt": True,
+            },
+        }
+    return _added(request, text, note, {"suppressOutput": True})
+
+
+def _codex(request: Request, text: str, note: str) -> dict[str, Any]:
+    return _added(request, text, note, {})  # its schema forbids what it does not know
+
+
+def _gemini(request: Request, text: str, note: str) -> dict[str, Any]:
+    return _added(request, text, note, {"suppressOutput": True})
+
+
+def _added(request: Request, text: str, note: str, more: dict[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    if text:
+        answer["hookSpecificOutput"] = {
+            "hookEventName": request.event,
+            "additionalContext": text,
+        }
+        answer |= more
+    if note:
+        answer["systemMessage"] = note
+    return answer
+
+
+_REPLIES: Mapping[str, Callable[[Request, str, str], dict[str, Any]]] = {
+    "claude-code": _claude_code,
+    "codex": _codex,
+    "gemini": _gemini,
+}
+
+
+def _text(event: Mapping[str, Any], key: str) -> str:
+    value = event.get(key)
+    return value if isinstance(value, str) else ""
