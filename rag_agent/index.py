@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,7 @@ from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
 from rag_agent.status import LAST_SYNC, describe, diagnose
 from rag_agent.store import Store, set_aside_if_corrupt
+from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.freshness import outdated_documents, true_to_disk
 from rag_agent.sync.lock import WriteLock, running
 from rag_agent.sync.roots import sync_roots
@@ -73,6 +75,9 @@ class Index:
         self._embedder: Embedder | None = None
         self._model_problem = ""
         self._cache: EmbeddingCache | None = None
+        self._memory: TurnMemory | None = None
+        self._loading: threading.Thread | None = None
+        self._outdated: dict[int, StoredDocument] = {}
 
     def __enter__(self) -> Index:
         return self
@@ -90,6 +95,9 @@ class Index:
         if self._store is not None:
             self._store.close()
             self._store = None
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
 
     # settings
 
@@ -226,8 +234,13 @@ class Index:
 
     # out of the index
 
-    def search(self, query: str, limit: int = 10, where: str = "") -> SearchResults:
+    def search(
+        self, query: str, limit: int = 10, where: str = "", *, hurried: bool = False
+    ) -> SearchResults:
         """The files that answer a query, best first, each with its best lines as they are on disk.
+
+        A ``hurried`` search does not wait for the model, but asks words alone until it is loaded
+        (``warm_up``), nor for changed files, which ``catch_up`` is to take in later.
 
         Raises:
             QueryError: an empty query, or a filter that does not parse.
@@ -236,16 +249,58 @@ class Index:
         store = self._reader()
         if store is None:
             return SearchResults(query, "lexical", (), 0.0, (_NOTHING_INDEXED,))
-        results = self._search(store, query, limit, where)
+        embedder = self._embedder if hurried else self._model()
+        results = self._search(store, embedder, query, limit, where)
         outdated = outdated_documents(results)
+        if outdated and hurried:
+            self._outdated.update((document.id, document) for document in outdated)
+        elif outdated and self._sync_now(outdated):
+            results = self._search(store, embedder, query, limit, where)
         if outdated:
-            if self._sync_now(outdated):
-                results = self._search(store, query, limit, where)
             results = true_to_disk(results, self._rules())
         took = (time.monotonic() - started) * 1000
         return replace(
             results, took_ms=took, notes=(*results.notes, *self._notes(store, results.mode))
         )
+
+    def warm_up(self) -> None:
+        """Load the model in a thread of its own, so that hurried searches come to have vectors."""
+        if self._embedder is None and self._loading is None and not self._model_problem:
+
+            def load_model() -> None:
+                with suppress(ConfigError):  # which the next search in this thread tells
+                    self._load()
+
+            self._loading = threading.Thread(target=load_model, name="model", daemon=True)
+            self._loading.start()
+
+    def catch_up(self) -> None:
+        """Take in the changed files that hurried searches came across."""
+        documents = list(self._outdated.values())
+        self._outdated.clear()
+        if documents:
+            self._sync_now(documents)
+
+    @property
+    def memory(self) -> TurnMemory | None:
+        """What agents' sessions were shown; None where nothing is indexed or can be remembered."""
+        if self._memory is None and self._reader() is not None:
+            try:
+                self._memory = TurnMemory.open(self.folder)
+            except StoreError as error:
+                _log.info("turns are not remembered: %s", error)
+        return self._memory
+
+    @property
+    def _memory_if_any(self) -> TurnMemory | None:
+        """The memory, which reading the status does not begin."""
+        return self.memory if TurnMemory.exists(self.folder) else None
+
+    @property
+    def last_sync(self) -> str:
+        """When a sync last ended, ISO 8601; empty before the first."""
+        store = self._reader()
+        return (store.meta(LAST_SYNC) or "") if store else ""
 
     def find(self, glob: str) -> list[StoredDocument]:
         """Indexed files whose path matches a glob, or holds a plain text."""
@@ -276,6 +331,7 @@ class Index:
             self.tracked_paths,
             self._model(),
             self._model_problem,
+            self._memory_if_any,
         )
 
     def doctor(self) -> list[Check]:
@@ -308,6 +364,13 @@ class Index:
             Store.open(paths.database(self.folder)) as store,
         ):
             yield store, lock
+
+    def _load(self) -> None:
+        settings = self.config
+        try:
+            self._embedder = load(settings.embedding_model, settings.embedding_threads)
+        except EmbedError as error:
+            self._model_problem = str(error)
 
     def _write_lock(self) -> WriteLock:
         return WriteLock(self.folder, wait=_WAIT_FOR_BATCH)
@@ -375,12 +438,11 @@ class Index:
         )
 
     def _model(self) -> Embedder | None:
+        if self._loading is not None:
+            self._loading.join()
+            self._loading = None
         if self._embedder is None and not self._model_problem:
-            settings = self.config
-            try:
-                self._embedder = load(settings.embedding_model, settings.embedding_threads)
-            except EmbedError as error:
-                self._model_problem = str(error)
+            self._load()
         return self._embedder
 
     def _embeddings(self) -> EmbeddingCache:
@@ -396,11 +458,11 @@ class Index:
         model = store.find_model(embedder.fingerprint)
         return store.counts().chunks if model is None else store.count_pending(model)
 
-    def _search(self, store: Store, query: str, limit: int, where: str) -> SearchResults:
+    def _search(
+        self, store: Store, embedder: Embedder | None, query: str, limit: int, where: str
+    ) -> SearchResults:
         options = SearchOptions(alpha=self.config.rag_alpha)
-        return search(
-            store, query, embedder=self._model(), options=options, limit=limit, where=where
-        )
+        return search(store, query, embedder=embedder, options=options, limit=limit, where=where)
 
     def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
         """Bring a few changed files up to date on the spot; false when that cannot be now."""

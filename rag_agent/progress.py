@@ -14,12 +14,16 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a stage is. ``total`` is None while it is not known; ``item`` is a path."""
+    """How far a stage is. ``total`` is None while it is not known; ``item`` is a path.
+
+    ``unchanged`` counts the files, of those that are done, that needed no work.
+    """
 
     stage: Literal["scan", "extract", "embed", "rerank"]
     done: int
     total: int | None = None
     item: str = ""
+    unchanged: int = 0
 
 
 Report = Callable[[Progress], None]

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rag_agent import paths
+from rag_agent import paths, turns
 from rag_agent.config import Config, as_json
 from rag_agent.errors import RagError
 from rag_agent.store import Store
+from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.lock import running
 from rag_agent.types import Check, Embedder, Scope, Status
 from rag_agent.version import __version__
@@ -30,6 +31,7 @@ def describe(
     tracked_paths: Sequence[Path],
     embedder: Embedder | None,
     model_problem: str,
+    memory: TurnMemory | None,
 ) -> Status:
     """The state of an index as its data tell it; ``store`` is None before anything is indexed."""
     skipped = tuple(store.skipped()) if store else ()
@@ -56,6 +58,8 @@ def describe(
         skipped_by_reason=_by_reason(s.reason for s in skipped),
         skipped=skipped,
         warnings=tuple(store.warnings()) if store else (),
+        injection=turns.counts(memory),
+        last_refresh=turns.last_refresh(memory),
     )
 
 

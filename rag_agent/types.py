@@ -197,13 +197,15 @@ class SearchResults:
 class Context:
     """Text to put before an agent's turn; ``text`` is empty when nothing is relevant.
 
-    ``reasons`` says what was decided and why, for people.
+    ``hits`` hold the chunks that are in the text; ``reasons`` says what was decided and why, for
+    people; ``query`` is what was searched, empty when nothing was.
     """
 
     text: str
     tokens: int
     hits: tuple[Hit, ...]
     reasons: tuple[str, ...]
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,8 @@ class Status:
 
     ``vectors`` and ``pending`` count chunks with and without a vector of the current model;
     ``model_problem`` is empty when the model can be loaded; ``bytes`` is the size on disk;
-    times are ISO 8601 or empty; ``skipped_by_reason`` counts ``skipped``.
+    times are ISO 8601 or empty; ``skipped_by_reason`` counts ``skipped``; ``injection`` counts what
+    became of the turns of agents, and ``last_refresh`` says how the last automatic one went.
     """
 
     version: str
@@ -263,6 +266,8 @@ class Status:
     skipped_by_reason: Mapping[str, int]
     skipped: tuple[Skipped, ...]
     warnings: tuple[str, ...] = ()
+    injection: Mapping[str, int] = field(default_factory=dict)
+    last_refresh: str = ""
 
 
 @dataclass(frozen=True, slots=True)

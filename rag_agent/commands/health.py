@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,8 @@ def _status_text(found: Status) -> str:
         ),
         ("tracked", "\n".join(found.tracked_paths) or "nothing; `rag-agent index` tracks a folder"),
         ("last sync", found.last_sync or "never"),
+        ("refreshed", found.last_refresh),
+        ("injection", _injection(found.injection)),
         ("running", "\n".join(activity_text(activity) for activity in found.running)),
         ("skipped", by_reason(found.skipped_by_reason)),
         ("settings", settings),
@@ -93,6 +96,17 @@ def _status_text(found: Status) -> str:
     problems = [f"words only, no vectors: {found.model_problem}"] if found.model_problem else []
     notes = [styled(f"note: {note}", "yellow") for note in (*problems, *found.warnings)]
     return "\n".join([text, *notes])
+
+
+def _injection(counted_turns: Mapping[str, int]) -> str:
+    """``12 times (9,321 tokens), 30 turns without, 1 out of time``; nothing before the first."""
+    if not counted_turns:
+        return ""
+    return (
+        f"{counted(counted_turns['injections'], 'turn')} given context "
+        f"({counted(counted_turns['tokens'], 'token')}), {counted_turns['abstentions']:,} without, "
+        f"{counted_turns['time_outs']:,} out of time"
+    )
 
 
 def _cannot_open(error: RagError) -> Check:

@@ -1,14 +1,16 @@
 """From hits to text for a model: whether to say anything, how much, and safely fenced.
 
-``gate`` decides, ``pack`` fills the budget, ``fence`` marks what is data, ``render`` writes the
-answer to a tool call, ``lines`` merges pieces of files, ``excerpts`` cuts them to the lines that
-matter and ``headings`` says what these are called.
+``gate`` decides, ``follow`` knows a prompt that leans on the one before, ``shown`` what a session
+has seen, ``pack`` fills the budget, ``fence`` marks what is data, ``render`` writes the answer to a
+tool call, ``lines`` merges pieces of files, ``excerpts`` cuts them to the lines that matter and
+``headings`` says what these are called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
+from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.gate import (
     NOTHING_SURE,
     Decision,
@@ -20,6 +22,7 @@ from rag_agent.context.gate import (
 from rag_agent.context.headings import heading_of
 from rag_agent.context.pack import pack
 from rag_agent.context.render import render_results
+from rag_agent.context.shown import key_of, keys_of, unseen
 from rag_agent.tokens import query_words
 from rag_agent.types import Context, SearchResults
 
@@ -31,6 +34,8 @@ __all__ = [
     "decide",
     "heading_of",
     "is_sure",
+    "key_of",
+    "keys_of",
     "pack",
     "render_results",
     "silence",
@@ -44,28 +49,41 @@ def build_context(
     enabled: bool = True,
     threshold: float = 0.1,
     budget: int = 1500,
+    shown: Collection[bytes] = (),
+    before: str = "",
 ) -> Context:
     """What to put before the agent's turn for this prompt; empty when nothing is relevant.
 
     ``threshold`` is the least certainty of a hit, in [0, 1]; ``budget`` is in tokens. ``search``
-    is not called for a prompt that is no question.
+    is not called for a prompt that is no question. ``shown`` has the keys (``key_of``) of chunks
+    that are not to be shown again, ``before`` what the session asked last.
     """
     if not enabled:
         return _nothing("automatic injection is off; `rag-agent on` turns it on")
-    reason = silence(prompt)
+    query, reasons = prompt, []
+    if before and leans_on(prompt, before):
+        query = joined(prompt, before)
+        reasons.append("the prompt leans on the turn before, and is searched together with it")
+    reason = silence(query)
     if reason:
         return _nothing(reason)
-    results = search(prompt)
+    results = search(query)
     decisions = [decide(hit, threshold) for hit in results.hits]
-    kept = [decision.hit for decision in decisions if decision.inject]
+    fresh = [unseen(decision.hit, shown) if decision.inject else None for decision in decisions]
+    kept = [hit for hit in fresh if hit is not None]
     packed = pack(kept, budget, tuple(query_words(results.query)))
     done = iter(packed.reasons)
-    reasons = [
-        f"{next(done) if decision.inject else f'leaves out {decision.hit.chunk.location}'}: "
-        f"{decision.reason}"
-        for decision in decisions
-    ]
-    return Context(packed.text, packed.tokens, packed.hits, tuple(reasons or ["nothing was found"]))
+    for decision, hit in zip(decisions, fresh, strict=True):
+        place = decision.hit.chunk.location
+        if not decision.inject:
+            reasons.append(f"leaves out {place}: {decision.reason}")
+        elif hit is None:
+            reasons.append(f"leaves out {place}: this session has been shown it already")
+        else:
+            reasons.append(f"{next(done)}: {decision.reason}")
+    if not decisions:
+        reasons.append("nothing was found")
+    return Context(packed.text, packed.tokens, packed.hits, tuple(reasons), query)
 
 
 def _nothing(reason: str) -> Context:

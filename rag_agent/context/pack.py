@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rag_agent.context.excerpts import read
 from rag_agent.context.fence import fenced, harmless, one_line
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, pieces_of, whole
 from rag_agent.tokens import estimate_tokens
-from rag_agent.types import Context, Hit
+from rag_agent.types import Chunk, Context, Hit
 
 # What hosts accept from a hook without cutting it.
 MOST_CHARACTERS = 10_000
@@ -27,10 +28,10 @@ def pack(hits: Sequence[Hit], budget: int, asked: Sequence[str] = ()) -> Context
     shown: list[Hit] = []
     reasons: list[str] = []
     for hit in hits:
-        for block, reason in _blocks(hit, asked):
+        for block, chunks, reason in _blocks(hit, asked):
             if _fits([*blocks, block], budget):
                 blocks.append(block)
-                shown.append(hit)
+                shown.append(replace(hit, more=chunks[1:]))
                 reasons.append(reason)
                 break
         else:
@@ -41,19 +42,21 @@ def pack(hits: Sequence[Hit], budget: int, asked: Sequence[str] = ()) -> Context
     return Context(text, estimate_tokens(text), tuple(shown), tuple(reasons))
 
 
-def _blocks(hit: Hit, asked: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """A hit in every way that it may be shown, the longest first, each with what to say of it."""
+def _blocks(hit: Hit, asked: Sequence[str]) -> Iterator[tuple[str, tuple[Chunk, ...], str]]:
+    """A hit in every way that it may be shown, the longest first: text, chunks, what to say."""
     best = hit.chunk
     for count in range(len(hit.more), -1, -1):
-        pieces = pieces_of(hit, (best, *hit.more[:count]))
+        chunks = (best, *hit.more[:count])
+        pieces = pieces_of(hit, chunks)
         block = "\n\n".join(_block(hit, piece, asked) for piece in pieces)
-        yield block, f"takes in {best.location}"
+        yield block, chunks, f"takes in {best.location}"
     reading = read(whole(best), asked, best.definitions)
     for most in _EXCERPT_LINES:
         if most < len(reading.lines):
             piece = reading.cut(most)
             place = f"lines {piece.start}-{piece.end} of {best.location}"
-            yield _block(hit, piece, asked), f"takes in {place}, for which there is room"
+            reason = f"takes in {place}, for which there is room"
+            yield _block(hit, piece, asked), (best,), reason
 
 
 def _block(hit: Hit, piece: Piece, asked: Sequence[str]) -> str:

@@ -82,7 +82,9 @@ def sync_documents(
 
     anew = anew or store.meta(_PIPELINE_KEY) != PIPELINE
     for done, candidate in enumerate(candidates):
-        report(Progress("extract", done, len(candidates), candidate.path))
+        report(
+            Progress("extract", done, len(candidates), candidate.path, unchanged=tally.unchanged)
+        )
         stored = known.pop(candidate.path, None)
         earlier = decided.get(candidate.path)
         if not anew and stored is not None and _same_state(candidate, stored.source):
@@ -98,7 +100,7 @@ def sync_documents(
     gone = [d.id for d in known.values() if not f"{d.path}/".startswith(unread)]
     store.forget(gone)
     store.set_skipped(root, tally.skipped, under)
-    report(Progress("extract", len(candidates), len(candidates)))
+    report(Progress("extract", len(candidates), len(candidates), unchanged=tally.unchanged))
     return SyncReport(
         added=tally.added,
         changed=tally.changed,
