@@ -9,14 +9,16 @@ RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 PYTEST_ARGS ?=
 COVERAGE ?=
+HOSTS ?= pi claude-code codex gemini opencode
+RAG_AGENT_HOSTS ?= .hosts
 
 export DIR Q1 Q2 Q3 PYTHON MAKECMDGOALS
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint types layers coverage inspect format lock upgrade build bench clean
+.PHONY: help demo test test-hosts check lint types layers coverage inspect format lock upgrade build bench clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## */\1|/p' Makefile | while IFS='|' read -r name text; do \
+	@sed -n 's/^\([a-z-]*\):.*## */\1|/p' Makefile | while IFS='|' read -r name text; do \
 		printf 'make %-10s %s\n' "$$name" "$$text"; done
 
 demo: $(RUNTIME)  ## index this repository (or DIR=...), then ask it three questions (or Q1=... Q2=... Q3=...) over MCP
@@ -24,6 +26,11 @@ demo: $(RUNTIME)  ## index this repository (or DIR=...), then ask it three quest
 
 test: $(DEV)  ## run the tests; PYTEST_ARGS="-k store" picks some
 	$(RUN) $(if $(COVERAGE),-m coverage run) -m pytest $(PYTEST_ARGS)
+
+test-hosts: $(DEV)  ## run it inside the real agents, offline (needs npm); HOSTS="pi codex" picks some
+	sh scripts/hosts.sh "$(RAG_AGENT_HOSTS)" $(HOSTS)
+	RAG_AGENT_HOSTS="$(RAG_AGENT_HOSTS)" $(RUN) -m pytest $(PYTEST_ARGS) \
+		$(foreach host,$(HOSTS),tests/real_hosts/test_$(subst -,_,$(host)).py)
 
 check: lint types layers coverage  ## everything that must be green before a change lands
 
@@ -65,8 +72,8 @@ bench: $(DEV)  ## run the benchmarks; MODEL=FOLDER of scripts/build_model.py --p
 	$(if $(MODEL),$(RUN) benchmarks/embedding.py --model "$(MODEL)")
 
 clean:  ## remove what the targets above made, but for indexes
-	rm -rf $(VENV) dist build htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache \
-		.import_linter_cache .hypothesis
+	rm -rf $(VENV) .hosts dist build htmlcov .coverage .coverage.* .pytest_cache .mypy_cache \
+		.ruff_cache .import_linter_cache .hypothesis
 
 # A missing or new interpreter, or a new pin, installs again; otherwise the stamp makes the next
 # run immediate.
