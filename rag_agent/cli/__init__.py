@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
 from rag_agent import __version__
-from rag_agent.cli import verbs
+from rag_agent.cli import verbs  # noqa: F401 - registers the verbs of the command line
 from rag_agent.cli.streams import discard, occupy_standard_streams
+from rag_agent.commands.help import overview
 from rag_agent.commands.layout import plain, styled
 from rag_agent.commands.parsing import Call, Usage, parse
 from rag_agent.commands.shells import ASK, FILES
@@ -69,9 +70,9 @@ def _answer(words: list[str]) -> int:
     if words[:1] in (["--version"], ["-V"]):
         return _say(f"rag-agent {__version__}", sys.stdout)
     if words[:1] in (["--help"], ["-h"]):
-        return _say(verbs.overview(), sys.stdout)
+        return _say(overview(), sys.stdout)
     if not words:
-        _say(verbs.overview(), sys.stderr)
+        _say(overview(), sys.stderr)
         return USAGE
     try:
         call = parse(words)
@@ -188,11 +189,11 @@ def _has_colors(stream: TextIO) -> bool:
 
 def _complete(words: list[str]) -> int:
     """Answer the completion script of a shell; whatever fails, it completes nothing."""
-    from rag_agent.commands.completion import complete
+    from rag_agent.commands.completion import complete, index_values
 
     *before, current = words or ["="]
     try:
-        found = complete(before, current.removeprefix("="), verbs.completion_values(_open))
+        found = complete(before, current.removeprefix("="), index_values(_open))
     except RagError as error:
         _log.debug("no completion: %s", error)
         return FAILED

@@ -8,6 +8,7 @@ from rag_agent.commands import indexing
 from rag_agent.commands import searching
 from rag_agent.commands import health
 from rag_agent.commands import settings
+from rag_agent.commands import help
 
 # isort: on
 from rag_agent.commands.registry import VERBS, Argument, Opener, Result, Verb, verb
@@ -19,6 +20,7 @@ __all__ = [
     "Result",
     "Verb",
     "health",
+    "help",
     "indexing",
     "searching",
     "settings",

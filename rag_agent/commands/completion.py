@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rag_agent.commands.parsing import GLOBAL_OPTIONS, PROGRAM_OPTIONS, option_strings
-from rag_agent.commands.registry import VERBS, Argument, Values, Verb
+from rag_agent.commands.registry import VERBS, Argument, Opener, Values, Verb
+
+if TYPE_CHECKING:
+    from rag_agent.config import Config
 
 ValueSource = Callable[[Values, Sequence[str]], Iterable[str]]
 """The values that depend on the index, such as the extensions in use: from their kind and the
@@ -127,3 +131,24 @@ def _options(arguments: Iterable[Argument]) -> list[Candidate]:
 
 def _starting(current: str, candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     return tuple(c for c in candidates if c.word.startswith(current))
+
+
+def index_values(open_index: Opener) -> ValueSource:
+    """What completes the arguments whose values depend on the index."""
+
+    def values(kind: Values, given: Sequence[str]) -> Iterable[str]:
+        from rag_agent.commands.settings import extensions
+
+        with open_index() as opened:
+            if kind == "document":
+                return [opened.shown_path(document) for document in opened.find("")]
+            settings: Config = opened.config
+        if kind == "excluded":
+            return [f"-{pattern}" for pattern in settings.exclude_patterns]
+        if kind == "extension" and list(given[:1]) == ["remove"]:
+            return extensions(settings)
+        if kind == "extension" and list(given[:1]) == ["add"]:
+            return settings.exclude_extensions
+        return ()
+
+    return values

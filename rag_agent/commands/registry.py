@@ -78,6 +78,7 @@ class Verb:
     """One command.
 
     ``resumes`` marks long work that keeps what is done when interrupted, and says how to go on.
+    ``terminal`` marks what makes no sense as a ``/rag`` command inside an agent.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Verb:
     arguments: tuple[Argument, ...] = ()
     detail: str = ""
     resumes: str = ""
+    terminal: bool = False
 
     @property
     def usage(self) -> str:
@@ -103,12 +105,17 @@ VERBS: dict[str, Verb] = {}
 
 
 def verb(
-    name: str, help: str, *arguments: Argument, detail: str = "", resumes: str = ""
+    name: str,
+    help: str,
+    *arguments: Argument,
+    detail: str = "",
+    resumes: str = "",
+    terminal: bool = False,
 ) -> Callable[[Run], Run]:
     """Register the decorated function as the verb ``name``."""
 
     def register(run: Run) -> Run:
-        VERBS[name] = Verb(name, help, run, arguments, detail, resumes)
+        VERBS[name] = Verb(name, help, run, arguments, detail, resumes, terminal)
         return run
 
     return register

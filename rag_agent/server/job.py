@@ -1,16 +1,19 @@
-"""Indexing in a thread of its own: words first, then vectors, stopped between transactions."""
+"""Work in a thread of its own: words first, then vectors, stopped between transactions."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_agent.errors import RagError
 
 if TYPE_CHECKING:
+    from rag_agent.commands.parsing import Call
+    from rag_agent.index import Index
     from rag_agent.progress import Progress
     from rag_agent.types import SyncReport
 
@@ -22,15 +25,19 @@ class Stopped(BaseException):
 
 
 class Job:
-    """One indexing run; without a ``target`` it only makes the vectors that are missing.
+    """One indexing run: of a ``target``, of all that is tracked (``refresh``), or of both.
+
+    With neither it only makes the vectors that are missing.
 
     ``searchable`` is set when words are found, or when it ended before. After that ``result`` holds
     what was done, or ``error`` why nothing was. ``ended`` is set when the thread has nothing more
     to do.
     """
 
-    def __init__(self, base: Path, target: Path | None = None) -> None:
+    def __init__(self, base: Path, target: Path | None = None, *, refresh: bool = False) -> None:
         self.target = target
+        self.refresh = refresh
+        self.refreshed = False
         self.searchable = threading.Event()
         if target is None:
             self.searchable.set()
@@ -58,6 +65,16 @@ class Job:
         self._thread.join(seconds)
 
     @property
+    def name(self) -> str:
+        """What it works on, for people."""
+        return "the index" if self.target is None else str(self.target)
+
+    @property
+    def refreshes(self) -> bool:
+        """Whether it still has a refresh before it, or is in the midst of one."""
+        return self.refresh and not self.refreshed
+
+    @property
     def state(self) -> dict[str, object]:
         """What it is doing or how it ended, as plain data."""
         state = "running"
@@ -79,10 +96,7 @@ class Job:
             from rag_agent.index import open as open_index  # heavy, not for answering initialize
 
             with open_index(self._base) as index:
-                if self.target is not None:
-                    self.result = index.sync(self.target, report=self._report, vectors=False)
-                self.searchable.set()
-                index.embed(self._report)
+                self._work(index)
         except Stopped:
             self.stopped = True
         except RagError as error:
@@ -95,7 +109,45 @@ class Job:
             self.searchable.set()
             self.ended.set()
 
+    def _work(self, index: Index) -> None:
+        if self.target is not None:
+            self.result = index.sync(self.target, report=self._report, vectors=False)
+        self.searchable.set()
+        if self.refresh and index.tracked_paths:
+            self._refresh(index)
+        index.embed(self._report)
+
+    def _refresh(self, index: Index) -> None:
+        """Sync all that is tracked, and note how that went."""
+        from rag_agent.turns import record_refresh
+
+        record_refresh(index.memory, "began")
+        try:
+            done = index.sync(report=self._report, vectors=False)
+        except BaseException as error:
+            how = "stopped" if isinstance(error, Stopped) else f"failed: {error}"
+            record_refresh(index.memory, how)
+            raise
+        self.refreshed = True
+        changes = f"{done.added:,} new, {done.changed:,} changed, {done.removed:,} removed files"
+        record_refresh(index.memory, changes)
+
     def _report(self, progress: Progress) -> None:
         self.progress = progress
         if self._stop.is_set():
             raise Stopped
+
+
+class CommandJob(Job):
+    """A verb that takes long, called from within an agent; ``answer`` is what it has to say."""
+
+    def __init__(self, base: Path, call: Call) -> None:
+        super().__init__(base)
+        self.searchable.clear()
+        self.answer: dict[str, object] | None = None
+        self._call = call
+
+    def _work(self, index: Index) -> None:
+        from rag_agent.commands import slash
+
+        self.answer = slash.run(self._call, lambda: nullcontext(index), self._report)

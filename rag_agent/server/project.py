@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 
+from rag_agent import paths
 from rag_agent.commands.health import status_data
 from rag_agent.commands.layout import by_reason, counted, duration
-from rag_agent.errors import StoreBusy, WalkError
-from rag_agent.server.job import Job
+from rag_agent.errors import RagError, StoreBusy, WalkError
+from rag_agent.hosts.events import Request, reply, understand
+from rag_agent.progress import silent
+from rag_agent.server.job import CommandJob, Job
 from rag_agent.server.reader import Reader
 from rag_agent.server.tools import IndexArguments, QueryArguments
+from rag_agent.server.turns import TurnTaker
 from rag_agent.types import Activity
 
 if TYPE_CHECKING:
+    from rag_agent.commands.parsing import Call
     from rag_agent.index import Index
     from rag_agent.progress import Progress
     from rag_agent.types import Status, SyncReport
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
+ShowProgress = Callable[["Progress"], Awaitable[None]]
 
 PATIENCE = 20.0  # seconds an index call lasts at most; hosts give up after 60
 _LOOK_EVERY = 0.1  # seconds between two progress notifications
@@ -42,6 +51,7 @@ class Project:
         self._patience = patience
         self._reader = Reader()
         self._job: Job | None = None
+        self._turns = TurnTaker(self._reader, self._refresh)
         self._resumed = False
         self._stopping = False
 
@@ -56,8 +66,16 @@ class Project:
             self._reader.close(max(0.0, end - time.monotonic()))
         return self._reader.ended and (self._job is None or self._job.ended.is_set())
 
-    async def index(self, base: Path, arguments: IndexArguments, report: ReportProgress) -> str:
+    async def index(
+        self,
+        base: Path,
+        arguments: IndexArguments,
+        report: ReportProgress,
+        show: ShowProgress | None = None,
+    ) -> str:
         """Index a path; what takes longer than ``patience`` goes on in the background.
+
+        Progress goes to ``report`` as numbers and a path, or to ``show`` as it is.
 
         Raises:
             StoreBusy: something else is being indexed, here or by another process.
@@ -67,7 +85,7 @@ class Project:
         job, ours = await self._start(base, target)
         waiting = True
         try:
-            waiting = not await self._wait(job, report)
+            waiting = not await self._wait(job, report, show)
         except anyio.get_cancelled_exc_class():
             if ours:
                 job.stop()
@@ -77,6 +95,54 @@ class Project:
         if job.stopped:
             return f"indexing {target} was stopped; what is done is kept. Call rag_index to go on."
         return _in_background(job) if waiting or job.result is None else _summary(job)
+
+    async def hear(self, base: Path, host: str, event: Mapping[str, Any]) -> str:
+        """The reply to an event of a host's hook, in that host's JSON. Never raises RagError."""
+        request = understand(event)
+        text, note = await self._heard(base, request)
+        return reply(host, request, text, note)
+
+    async def command(
+        self, base: Path, line: str, show: ShowProgress | None = None
+    ) -> dict[str, object]:
+        """What a ``/rag`` line has to say: ``verb``, ``level``, ``text``, ``data``.
+
+        Long work is waited for as long as there is somebody to ``show`` progress to, else for
+        ``patience``; then it goes on in the background. Cancelling stops it.
+        """
+        from rag_agent.commands import slash
+        from rag_agent.commands.parsing import Usage
+
+        try:
+            call = slash.parse_line(line)
+        except Usage as usage:
+            return slash.problem("", usage)
+        if call.verb.resumes or call.verb.name == "clear":
+            try:
+                return await self._long_command(base, call, show)
+            except StoreBusy as busy:
+                return slash.problem(call.verb.name, busy)
+        return await self._reader.ask(
+            base, lambda index: slash.run(call, lambda: nullcontext(index), silent)
+        )
+
+    async def offers(self, base: Path, line: str) -> list[dict[str, str]]:
+        """What may complete a ``/rag`` line."""
+        from rag_agent.commands import slash
+
+        return await self._reader.ask(
+            base, lambda index: slash.offers(line, base, lambda: nullcontext(index))
+        )
+
+    def warm_up(self, base: Path) -> None:
+        """Make ready for the first turn, in the background: index open, model loaded."""
+
+        def ready(index: Index) -> None:
+            index.warm_up()
+            index.search("where does the program begin", hurried=True)
+            index.memory  # noqa: B018 - opens it
+
+        self._reader.post(base, ready)
 
     async def query(self, base: Path, arguments: QueryArguments) -> str:
         """The answer to a question as text for a model.
@@ -101,6 +167,55 @@ class Project:
         found = await self._reader.ask(base, lambda index: index.status())
         return json.dumps(_status(found, self._job), ensure_ascii=False)
 
+    async def _heard(self, base: Path, request: Request) -> tuple[str, str]:
+        # Heavy, and not for answering initialize.
+        from rag_agent import config as configuration
+        from rag_agent.turns import Turn
+
+        try:
+            if request.kind == "turn":
+                settings = configuration.load(paths.store_folder(base, os.environ)[0])
+                turn = Turn(request.prompt, request.session, request.id)
+                return await self._turns.take(base, turn, settings)
+            if request.kind == "command":
+                answer = await self.command(base, request.line)
+                return str(answer["text"]), ""
+            if request.kind == "forget":
+                await self._turns.forget(base, request.session)
+        except RagError as error:
+            return "", f"rag_agent: {error}"
+        return "", ""
+
+    def _refresh(self, base: Path) -> None:
+        """Refresh in the background; work that is under way is not disturbed."""
+        if self._job is None or self._job.ended.is_set():
+            self._job = Job(base, refresh=True)
+            self._job.start()
+
+    async def _long_command(
+        self, base: Path, call: Call, show: ShowProgress | None
+    ) -> dict[str, object]:
+        job = CommandJob(base, call)
+        await self._begin(job, urgent=call.verb.name == "clear")
+        end = time.monotonic() + (self._patience if show is None else math.inf)
+        told: Progress | None = None
+        try:
+            while time.monotonic() < end and not await _is_set(job.ended):
+                if show is not None and job.progress is not None and job.progress is not told:
+                    told = job.progress
+                    await show(told)
+        except anyio.get_cancelled_exc_class():
+            job.stop()
+            raise
+        if job.answer is not None:
+            return job.answer
+        level, text = "info", f"{call.verb.name} goes on in the background; /rag status tells."
+        if job.stopped:
+            text = f"{call.verb.name} was stopped; what is done is kept."
+        elif job.error is not None:
+            level, text = "error", f"{call.verb.name} failed: {job.error}"
+        return {"verb": call.verb.name, "level": level, "text": text, "data": None}
+
     def _resume(self, base: Path, pending: int) -> None:
         """Go on, once, with the vectors that an earlier process left when its client went away."""
         self._resumed = True
@@ -111,30 +226,52 @@ class Project:
     async def _start(self, base: Path, target: Path) -> tuple[Job, bool]:
         """The job for this path, and whether this call began it."""
         running = self._job
-        if running is not None and not running.searchable.is_set():
-            if running.target is not None and not target.is_relative_to(running.target):
-                raise StoreBusy(
-                    f"{running.target} is being indexed ({_progress_text(running.progress)}); call "
-                    "rag_index again when rag_status says that it is done. rag_query works "
-                    "meanwhile."
-                )
+        if (
+            running is not None
+            and running.target is not None
+            and not running.searchable.is_set()
+            and target.is_relative_to(running.target)
+        ):
             return running, False
+        job = Job(base, target, refresh=running is not None and running.refreshes)
+        await self._begin(job)
+        return job, True
+
+    async def _begin(self, job: Job, *, urgent: bool = False) -> None:
+        """Start a job in the place of one that only refreshes or makes vectors, or of any one.
+
+        Raises:
+            StoreBusy: another one is at work, and this is not ``urgent``.
+        """
+        running = self._job
+        if running is not None and not running.searchable.is_set() and not urgent:
+            raise StoreBusy(
+                f"{running.name} is being indexed ({_progress_text(running.progress)}); call "
+                "rag_index again when rag_status says that it is done. rag_query works meanwhile."
+            )
         if running is not None and not running.ended.is_set():
-            # It makes vectors. The new job reads the files first and then goes on with them.
+            # Whatever it leaves undone the new job does: it goes on with what is missing.
             running.stop()
             await anyio.to_thread.run_sync(running.ended.wait, abandon_on_cancel=True)
-        self._job = Job(base, target)
-        self._job.start()
-        return self._job, True
+        self._job = job
+        job.start()
 
-    async def _wait(self, job: Job, report: ReportProgress) -> bool:
+    async def _wait(
+        self, job: Job, report: ReportProgress, show: ShowProgress | None = None
+    ) -> bool:
         """Whether the job is searchable in time; tells the client of progress meanwhile."""
         end = time.monotonic() + self._patience
         told = 0
+        shown: Progress | None = None
         while time.monotonic() < end:
-            if await _is_set(job):
+            if await _is_set(job.searchable):
                 return True
             progress = job.progress
+            if show is not None:
+                if progress is not None and progress is not shown:
+                    shown = progress
+                    await show(progress)
+                continue
             # The protocol wants every notification to name more than the one before: files that
             # are read count, files that are only listed do not.
             if progress is not None and progress.stage == "extract" and progress.done > told:
@@ -155,9 +292,9 @@ def _target(base: Path, path: str) -> Path:
         ) from error
 
 
-async def _is_set(job: Job) -> bool:
+async def _is_set(event: threading.Event) -> bool:
     def wait() -> bool:
-        return job.searchable.wait(_LOOK_EVERY)
+        return event.wait(_LOOK_EVERY)
 
     return await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import itertools
+import json
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import urlsplit
@@ -27,15 +30,22 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from rag_agent import __version__
+from rag_agent import __version__, hosts
 from rag_agent.errors import RagError, WalkError
-from rag_agent.server.project import Project
+from rag_agent.paths import store_folder
+from rag_agent.progress import Progress
+from rag_agent.server.listener import Listener
+from rag_agent.server.project import Project, ShowProgress
 from rag_agent.server.stdio import GRACE, Lifeline
 from rag_agent.server.tools import (
     ARGUMENTS,
     INSTRUCTIONS,
+    INTERNAL,
+    EventArguments,
     IndexArguments,
+    LineArguments,
     QueryArguments,
+    internal_tools,
     tools,
 )
 
@@ -50,14 +60,16 @@ _LOST_OUTPUT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 _ROOTS_TIMEOUT = 5.0  # seconds; a client that does not answer has no say in the folder
 
 
-def run(wire_in: TextIO, wire_out: TextIO, lifeline: Callable[[Any], Lifeline]) -> int:
-    """Serve one client on these streams until they end; returns the exit code."""
+def run(
+    wire_in: TextIO, wire_out: TextIO, lifeline: Callable[[Any], Lifeline], host: str = ""
+) -> int:
+    """Serve one client, the named host, on these streams until they end; returns the exit code."""
     project = Project()
     life = lifeline(project.stop)
     life.start()
 
     async def serve() -> None:
-        server = build(project)
+        server = build(project, host)
         wire = stdio_server(anyio.wrap_file(wire_in), anyio.wrap_file(wire_out))
         async with wire as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
@@ -77,15 +89,20 @@ def run(wire_in: TextIO, wire_out: TextIO, lifeline: Callable[[Any], Lifeline]) 
     return 0
 
 
-def build(project: Project) -> Server[Any]:
-    """A server with the three tools of this project, for any transport."""
-    handlers = _Handlers(project)
+def build(project: Project, host: str = "") -> Server[Any]:
+    """A server with the three tools of this project, for any transport.
+
+    For a host with a bridge of ours it has the tools of that, too.
+    """
+    handlers = _Handlers(project, host)
 
     @asynccontextmanager
     async def lifespan(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        await handlers.listen()
         try:
             yield {}
         finally:
+            handlers.close()
             project.stop(GRACE)
 
     return Server(
@@ -104,14 +121,34 @@ class _AskForRoots(Exception):
 
 
 class _Handlers:
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, host: str) -> None:
         self._project = project
+        self._host = host
+        self._bridged = bool(host) and hosts.get(host).bridge
         self._base: Path | None = None
+        self._listener = Listener(self._hear)
+        self._warm = False
+
+    async def listen(self) -> None:
+        """Let hooks ask, where the folder is known without asking the client for it."""
+        with suppress(RagError):
+            cwd = _working_folder()
+            if cwd not in (Path(cwd.anchor), _home()):
+                await self._follow(cwd)
+
+    def close(self) -> None:
+        """Let hooks ask no more."""
+        self._listener.close()
 
     async def list_tools(
         self, context: Context, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=tools())
+        if self._host and not self._warm:
+            # Not before: answering the first requests must not wait for the model.
+            self._warm = True
+            with suppress(RagError):
+                self._project.warm_up(_working_folder())
+        return ListToolsResult(tools=tools() + (internal_tools() if self._bridged else []))
 
     async def call_tool(
         self, context: Context, params: CallToolRequestParams
@@ -134,15 +171,51 @@ class _Handlers:
             )
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> str:
-        if params.name not in ARGUMENTS:
+        known = {**ARGUMENTS, **INTERNAL} if self._bridged else ARGUMENTS
+        if params.name not in known:
             raise RagError(f"no tool {params.name!r}; there are {', '.join(ARGUMENTS)}")
-        arguments = ARGUMENTS[params.name].model_validate(params.arguments or {})
+        arguments = known[params.name].model_validate(params.arguments or {})
         base = await self._folder(context, params)
-        if isinstance(arguments, IndexArguments):
-            return await self._project.index(base, arguments, context.session.report_progress)
-        if isinstance(arguments, QueryArguments):
-            return await self._project.query(base, arguments)
-        return await self._project.status(base)
+        if isinstance(arguments, EventArguments):
+            return await self._project.hear(base, self._host, arguments.model_dump())
+        if isinstance(arguments, LineArguments) and params.name == "rag_complete":
+            return json.dumps(await self._project.offers(base, arguments.line))
+        try:
+            if isinstance(arguments, LineArguments):
+                return await self._command(context, base, arguments.line)
+            if isinstance(arguments, IndexArguments):
+                report = self._bridge_report(context) if self._bridged else None
+                tell = context.session.report_progress
+                return await self._project.index(base, arguments, tell, report)
+            if isinstance(arguments, QueryArguments):
+                return await self._project.query(base, arguments)
+            return await self._project.status(base)
+        finally:
+            await self._follow(base)  # what was called may have made a store
+
+    async def _command(self, context: Context, base: Path, line: str) -> str:
+        answer = await self._project.command(base, line, self._bridge_report(context))
+        return json.dumps(answer, ensure_ascii=False)
+
+    def _bridge_report(self, context: Context) -> ShowProgress:
+        """Progress as lines that a bridge shows; numbered, for the protocol wants it to grow."""
+        told = itertools.count(1)
+
+        async def show(progress: Progress) -> None:
+            from rag_agent.commands.slash import progress_lines
+
+            await context.session.report_progress(next(told), None, progress_lines(progress))
+
+        return show
+
+    async def _hear(self, host: str, event: Mapping[str, Any]) -> str:
+        base = self._base or _working_folder()
+        return await self._project.hear(base, host, event)
+
+    async def _follow(self, base: Path) -> None:
+        # Shielded: a call that is cancelled must not leave a socket half opened.
+        with suppress(RagError), anyio.CancelScope(shield=True):
+            await self._listener.listen(store_folder(base, os.environ)[0])
 
     async def _folder(self, context: Context, params: CallToolRequestParams) -> Path:
         """The project's folder: the working directory, else what the client names as root."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rag_agent.index import Index
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 class Reader:
@@ -27,20 +29,27 @@ class Reader:
 
     async def ask(self, base: Path, question: Callable[[Index], T]) -> T:
         """What ``question`` returns for the index in scope of the folder ``base``."""
-        asked = _Question(base, question)
-        self._questions.put(asked)
-        if self._thread is None:
-            # A daemon: the end of the process does not wait for an answer.
-            self._thread = threading.Thread(target=self._answer_all, name="queries", daemon=True)
-            self._thread.start()
-        answer: T = await asyncio.wrap_future(asked.answer)
+        answer: T = await asyncio.wrap_future(self._put(base, question).answer)
         return answer
+
+    def post(self, base: Path, task: Callable[[Index], object]) -> None:
+        """Have something done after all that was asked before, without waiting for it."""
+        self._put(base, task).answer.add_done_callback(_log_failure)
 
     def close(self, seconds: float) -> None:
         """Close the index after the question that is being answered."""
         if self._thread is not None:
             self._questions.put(None)
             self._thread.join(seconds)
+
+    def _put(self, base: Path, question: Callable[[Index], Any]) -> _Question:
+        asked = _Question(base, question)
+        self._questions.put(asked)
+        if self._thread is None:
+            # A daemon: the end of the process does not wait for an answer.
+            self._thread = threading.Thread(target=self._answer_all, name="queries", daemon=True)
+            self._thread.start()
+        return asked
 
     @property
     def ended(self) -> bool:
@@ -75,3 +84,8 @@ class _Question:
         self.base = base
         self.question = question
         self.answer: Future[Any] = Future()
+
+
+def _log_failure(answer: Future[Any]) -> None:
+    if not answer.cancelled() and (error := answer.exception()) is not None:
+        _log.info("a task after an answer failed", exc_info=error)

@@ -59,11 +59,55 @@ class StatusArguments(_Arguments):
     """Arguments of rag_status: none."""
 
 
+class LineArguments(_Arguments):
+    """Arguments of rag_command and rag_complete."""
+
+    line: str = Field(default="", description="What stands behind /rag.")
+
+
+class EventArguments(BaseModel):
+    """Arguments of rag_hook: an event of the host, with whatever it sends along."""
+
+    model_config = ConfigDict(extra="allow")
+
+    hook_event_name: str
+    prompt: str = ""
+    session_id: str = ""
+    prompt_id: str = ""
+    cwd: str = ""
+
+
 ARGUMENTS: dict[str, type[_Arguments]] = {
     "rag_index": IndexArguments,
     "rag_query": QueryArguments,
     "rag_status": StatusArguments,
 }
+INTERNAL: dict[str, type[BaseModel]] = {
+    "rag_hook": EventArguments,
+    "rag_command": LineArguments,
+    "rag_complete": LineArguments,
+}
+"""Tools for a bridge that starts the server for itself; a model has no use for them."""
+_INTERNAL_HELP = {
+    "rag_hook": "For the plugin of rag_agent, not for models: answers an event of the host.",
+    "rag_command": "For the plugin of rag_agent, not for models: runs a /rag command.",
+    "rag_complete": "For the plugin of rag_agent, not for models: completes a /rag command.",
+}
+# Claude Code keeps such tools out of what a model is told (its plugin calls them all the same).
+_DEFERRED = {"anthropic/alwaysLoad": False}
+
+
+def internal_tools() -> list[Tool]:
+    """What only a bridge may call."""
+    return [
+        Tool(
+            name=name,
+            description=_INTERNAL_HELP[name],
+            input_schema=_schema(arguments),
+            _meta=_DEFERRED,
+        )
+        for name, arguments in INTERNAL.items()
+    ]
 
 
 def tools() -> list[Tool]:

@@ -1,0 +1,96 @@
+"""Where servers listen for hooks: a socket that only the same user may open.
+
+Read by the hook before anything else, so this imports next to nothing. The folder depends on the
+user alone and not on TMPDIR or XDG_RUNTIME_DIR: hosts give servers and hooks different variables.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import sys
+from binascii import crc32
+
+TYPE_CHECKING = False  # as typing's, which costs more to import than all of this
+if TYPE_CHECKING:
+    from socket import socket
+
+_PIPES = "\\\\.\\pipe\\"
+_SUFFIX = ".sock"
+# <sys/un.h> of macOS: the level and the option that tell who is at the other end (struct xucred).
+_SOL_LOCAL, _LOCAL_PEERCRED = 0, 1
+
+
+def folder() -> str:
+    """The user's own folder for sockets, made if need be (POSIX).
+
+    Raises:
+        OSError: it cannot be made, or others have a say in it.
+    """
+    path = f"/tmp/rag_agent-{os.getuid()}"
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        os.mkdir(path, 0o700)  # noqa: PTH102
+        found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise PermissionError(f"{path} is not a folder of this user alone")
+    return path
+
+
+def address(store_folder: str, pid: int) -> str:
+    """Where the server with this process number listens for this store.
+
+    Raises:
+        OSError: there is no safe place.
+    """
+    name = f"{_key(store_folder)}-{pid}"
+    return f"{_PIPES}rag_agent-{name}" if os.name == "nt" else f"{folder()}/{name}{_SUFFIX}"
+
+
+def addresses(store_folder: str) -> list[str]:
+    """Where servers may listen for this store, the newest first; some may be dead.
+
+    Raises:
+        OSError: there is no safe place.
+    """
+    if os.name == "nt":
+        start = f"rag_agent-{_key(store_folder)}-"
+        return [_PIPES + name for name in os.listdir(_PIPES) if name.startswith(start)]  # noqa: PTH208
+    start = f"{_key(store_folder)}-"
+    with os.scandir(folder()) as entries:
+        found = [entry for entry in entries if entry.name.startswith(start)]
+        found.sort(key=lambda entry: -entry.stat(follow_symlinks=False).st_mtime)
+        return [entry.path for entry in found]
+
+
+def remove_dead(path: str) -> None:
+    """Remove a socket at which nobody listens any more."""
+    if os.name != "nt":
+        try:
+            os.unlink(path)  # noqa: PTH108
+        except OSError:
+            return
+
+
+def is_same_user(link: socket) -> bool:
+    """Whether the other end belongs to this user, where the system can tell; else true.
+
+    The folder keeps others out already; this does so where somebody opened it to them.
+    """
+    if sys.platform.startswith("linux"):
+        import socket
+
+        credentials = struct.Struct("3i")  # process, user, group
+        found = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size)
+        return bool(credentials.unpack(found)[1] == os.getuid())
+    if sys.platform == "darwin":
+        _, user = struct.unpack("2I", link.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)[:8])
+        return bool(user == os.getuid())
+    return True
+
+
+def _key(store_folder: str) -> str:
+    """Eight characters for a store; the server checks the folder itself."""
+    return f"{crc32(os.fsencode(os.path.normcase(store_folder))):08x}"
