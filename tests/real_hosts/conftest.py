@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for fake_model, also in the te
 import fake_model as fake_model_server
 from fake_model import FakeModel
 
-HOSTS = Path(os.environ.get("RAG_AGENT_HOSTS", ".")).resolve()
+HOSTS = Path(os.environ.get("RAG_AGENT_HOSTS", ".hosts")).resolve()
 # Elsewhere the programs of the system would be found by chance.
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 
