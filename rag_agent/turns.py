@@ -116,7 +116,8 @@ def refresh_is_due(
     if memory is None or not settings.rag_auto_refresh or not last_sync:
         return False
     try:
-        age = (now or datetime.now(timezone.utc)) - datetime.fromisoformat(last_sync)
+        then = datetime.fromisoformat(last_sync).astimezone(timezone.utc)
+        age = (now or datetime.now(timezone.utc)) - then
         if age < STALE_AFTER or not memory.claim_every(_LOOKED, LOOK_EVERY):
             return False
         memory.forget_old()
