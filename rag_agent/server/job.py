@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,10 @@ class Stopped(BaseException):
     """Raised from the report to stop; no ``except Exception`` of a parser's caller swallows it."""
 
 
+class _RefreshFirst(BaseException):
+    """Raised from the report to leave vectors for later: files come first."""
+
+
 class Job:
     """One indexing run: of a ``target``, of all that is tracked (``refresh``), or of both.
 
@@ -36,8 +40,9 @@ class Job:
 
     def __init__(self, base: Path, target: Path | None = None, *, refresh: bool = False) -> None:
         self.target = target
-        self.refresh = refresh
-        self.refreshed = False
+        self._refresh_wanted = threading.Event()
+        if refresh:
+            self._refresh_wanted.set()
         self.searchable = threading.Event()
         if target is None:
             self.searchable.set()
@@ -72,7 +77,11 @@ class Job:
     @property
     def refreshes(self) -> bool:
         """Whether it still has a refresh before it, or is in the midst of one."""
-        return self.refresh and not self.refreshed
+        return self._refresh_wanted.is_set()
+
+    def refresh(self) -> None:
+        """Sync all that is tracked as well, before making more vectors."""
+        self._refresh_wanted.set()
 
     @property
     def state(self) -> dict[str, object]:
@@ -83,6 +92,7 @@ class Job:
         progress = self.progress
         return {
             "path": "" if self.target is None else str(self.target),
+            "refresh": self.refreshes,
             "state": state,
             "error": str(self.error) if self.error else "",
             "seconds": round((self._end or time.time()) - self.began, 1),
@@ -113,14 +123,21 @@ class Job:
         if self.target is not None:
             self.result = index.sync(self.target, report=self._report, vectors=False)
         self.searchable.set()
-        if self.refresh and index.tracked_paths:
-            self._refresh(index)
-        index.embed(self._report)
+        while True:
+            if self._refresh_wanted.is_set():
+                self._refresh(index)
+                self._refresh_wanted.clear()
+            with suppress(_RefreshFirst):
+                index.embed(self._report)
+            if not self._refresh_wanted.is_set():
+                return
 
     def _refresh(self, index: Index) -> None:
         """Sync all that is tracked, and note how that went."""
         from rag_agent.turns import record_refresh
 
+        if not index.tracked_paths:  # else the sync would take the opened folder
+            return
         record_refresh(index.memory, "began")
         try:
             done = index.sync(report=self._report, vectors=False)
@@ -128,7 +145,6 @@ class Job:
             how = "stopped" if isinstance(error, Stopped) else f"failed: {error}"
             record_refresh(index.memory, how)
             raise
-        self.refreshed = True
         changes = f"{done.added:,} new, {done.changed:,} changed, {done.removed:,} removed files"
         record_refresh(index.memory, changes)
 
@@ -136,6 +152,8 @@ class Job:
         self.progress = progress
         if self._stop.is_set():
             raise Stopped
+        if progress.stage == "embed" and self._refresh_wanted.is_set():
+            raise _RefreshFirst
 
 
 class CommandJob(Job):

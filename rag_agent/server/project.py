@@ -187,10 +187,12 @@ class Project:
         return "", ""
 
     def _refresh(self, base: Path) -> None:
-        """Refresh in the background; work that is under way is not disturbed."""
+        """Refresh in the background, ahead of the vectors that are being made."""
         if self._job is None or self._job.ended.is_set():
             self._job = Job(base, refresh=True)
             self._job.start()
+        else:
+            self._job.refresh()
 
     async def _long_command(
         self, base: Path, call: Call, show: ShowProgress | None
