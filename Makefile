@@ -30,7 +30,7 @@ test: $(DEV)  ## run the tests; PYTEST_ARGS="-k store" picks some
 test-hosts: $(DEV)  ## run it inside the real agents, offline (needs npm); HOSTS="pi codex" picks some
 	sh scripts/hosts.sh "$(RAG_AGENT_HOSTS)" $(HOSTS)
 	RAG_AGENT_HOSTS="$(RAG_AGENT_HOSTS)" $(RUN) -m pytest $(PYTEST_ARGS) \
-		$(foreach host,$(HOSTS),tests/real_hosts/test_$(subst -,_,$(host)).py)
+		$(foreach host,$(HOSTS),$(wildcard tests/real_hosts/test_$(subst -,_,$(host))*.py))
 
 check: lint types layers coverage  ## everything that must be green before a change lands
 

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for fake_model, also in the te
 
 import fake_model as fake_model_server
 from fake_model import FakeModel
+from pi_fixtures import bare_pi, complete, pi, silent_program, watched  # noqa: F401
 
 HOSTS = Path(os.environ.get("RAG_AGENT_HOSTS", ".hosts")).resolve()
 # Elsewhere the programs of the system would be found by chance.
@@ -63,6 +64,12 @@ Keys of the payment provider lie in the vault and are rotated every ninety days.
 """,
 }
 """The files of the fixture ``project``."""
+
+
+@pytest.fixture
+def rag_agent() -> Path:
+    """The command of the installation that is being tested."""
+    return RAG_AGENT
 
 
 @pytest.fixture

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fake_model import said
+
 Record = dict[str, Any]
+
+RELEVANT = "Where do we check the signature of an incoming webhook?"
+CHAT = "thanks, that works"
+FENCED = "verify_signature(body: bytes"  # of the file that answers; no prompt here holds it
+MANY = 3000  # files that take longer to index than a test takes to interfere
 
 _QUIET = {"PI_OFFLINE": "1", "PI_TELEMETRY": "0", "PI_SKIP_VERSION_CHECK": "1"}
 _MODEL = ("--model", "fake/fake-model")
@@ -147,3 +154,25 @@ def asked_of_people(records: list[Record], method: str) -> list[Record]:
         for record in records
         if record["type"] == "extension_ui_request" and record["method"] == method
     ]
+
+
+def is_injected(body: dict[str, Any]) -> bool:
+    """Whether a request to the model holds what answers ``RELEVANT``."""
+    return any(FENCED in text for text in said(body))
+
+
+def warm_up(conversation: Conversation) -> None:
+    """The server has started and loaded its model: turns are answered within their limit."""
+    conversation.command("/rag search anything")
+
+
+def add_files(folder: Path, count: int) -> None:
+    """More to index: small notes, all different."""
+    for number in range(count):
+        text = f"# Note {number}\n\nWhat was said on day {number} about subject {number * 7}.\n"
+        (folder / f"note{number}.md").write_text(text, encoding="utf-8")
+
+
+def text_of(result: dict[str, Any]) -> str:
+    """The text of a tool's result."""
+    return "\n".join(part.get("text", "") for part in result["content"])

@@ -1,55 +1,23 @@
-"""Pi, at the last version under its old name and a recent one, with the extension and the skill."""
+"""Turns in Pi, both versions: the tools, and the context that comes with a prompt."""
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pytest
 from fake_model import ANSWER, FakeModel, said
-from pi_driver import Conversation, Pi, Record, asked_of_people, prepare
-
-from rag_agent.hosts.pi import PACKAGE
-from rag_agent.server.tools import tools
-
-RELEVANT = "Where do we check the signature of an incoming webhook?"
-CHAT = "thanks, that works"
-FENCED = "verify_signature(body: bytes"  # of the file that answers; no prompt here holds it
-
-
-@pytest.fixture(
-    params=[("pi", "node22", "agent_settled"), ("pi-0.73", "node20", "agent_end")],
-    ids=["1.6", "0.73"],
+from pi_driver import (
+    CHAT,
+    FENCED,
+    MANY,
+    RELEVANT,
+    Pi,
+    add_files,
+    asked_of_people,
+    text_of,
+    warm_up,
 )
-def bare_pi(
-    request: pytest.FixtureRequest,
-    project: Path,
-    host_program: Callable[[str, str], Path],
-    environment: Callable[..., dict[str, str]],
-    fake_model: FakeModel,
-    run_host: Callable[..., subprocess.CompletedProcess[str]],
-) -> Pi:
-    """Pi in the project, knowing nothing of rag_agent."""
-    folder, node, last_event = request.param
-    program = host_program(folder, "pi")
-    return prepare(program, project, environment(node), fake_model.url, run_host, last_event)
 
-
-@pytest.fixture
-def pi(bare_pi: Pi) -> Pi:
-    """Pi in the project, with our package."""
-    return bare_pi.with_arguments("-e", str(PACKAGE))
-
-
-def injected(body: dict[str, Any]) -> bool:
-    return any(FENCED in text for text in said(body))
-
-
-def warm_up(conversation: Conversation) -> None:
-    """The server has started and loaded its model: turns are answered within their limit."""
-    conversation.command("/rag search anything")
+from rag_agent.server.tools import tools
 
 
 def test_the_model_gets_the_three_tools_as_the_server_describes_them(
@@ -104,6 +72,21 @@ def test_indexing_shows_how_far_it_is(pi: Pi) -> None:
     assert "60 files" in text_of(end["result"])
 
 
+def test_an_abort_stops_indexing(pi: Pi) -> None:
+    add_files(pi.cwd, MANY)
+    with pi.conversation() as conversation:
+        conversation.send("prompt", message='CALL:rag_index {"path": "."}')
+        conversation.until(lambda record: record["type"] == "tool_execution_update")
+        conversation.send("abort")
+        [*_, end] = conversation.until(lambda record: record["type"] == "tool_execution_end")
+        conversation.until(lambda record: record["type"] == pi.last_event)
+        [status] = asked_of_people(conversation.command("/rag status"), "notify")
+
+    assert end["isError"]
+    assert "bort" in text_of(end["result"])
+    assert status["message"]
+
+
 def test_a_relevant_prompt_brings_its_context_after_it(pi: Pi, fake_model: FakeModel) -> None:
     pi.ask(RELEVANT)
 
@@ -146,57 +129,16 @@ def test_a_session_that_is_taken_up_again_is_not_told_twice(
     assert said(second).count(RELEVANT) == 2
 
 
-def test_commands_answer_in_print_mode_without_the_model(pi: Pi, fake_model: FakeModel) -> None:
-    assert "3 unchanged" in pi.ask("/rag index .").stdout
-    assert "src/webhooks.py:" in pi.ask("/rag search who checks webhooks").stdout
-    assert "3" in pi.ask("/rag status").stdout
-    assert "`/rag help` lists the verbs" in pi.ask("/rag bogus").stderr
-
-    assert fake_model.requests() == []
-
-
-def test_commands_answer_in_rpc_mode_without_the_model(pi: Pi, fake_model: FakeModel) -> None:
+def test_after_compaction_a_prompt_brings_its_context_again(pi: Pi, fake_model: FakeModel) -> None:
     with pi.conversation() as conversation:
-        [status] = asked_of_people(conversation.command("/rag status"), "notify")
-        [found] = asked_of_people(conversation.command("/rag search webhooks --limit 1"), "notify")
-        [wrong] = asked_of_people(conversation.command("/rag search"), "notify")
+        warm_up(conversation)
+        conversation.prompt(RELEVANT)
+        conversation.prompt(f"{CHAT} {'on and on ' * 20_000}")
+        identity = conversation.send("compact")
+        [*_, compacted] = conversation.until(lambda record: record.get("id") == identity)
+        fake_model.clear()
+        conversation.prompt(RELEVANT)
 
-    assert ".pi/rag" in status["message"]
-    assert "src/webhooks.py:" in found["message"]
-    assert (status["notifyType"], wrong["notifyType"]) == ("info", "error")
-    assert fake_model.requests() == []
-
-
-def test_indexing_draws_a_status_and_three_lines_and_clears_them(pi: Pi) -> None:
-    add_files(pi.cwd, 60)
-    with pi.conversation() as conversation:
-        records = conversation.command("/rag index .")
-
-    drawn = [
-        one["widgetLines"]
-        for one in asked_of_people(records, "setWidget")
-        if one.get("widgetLines")
-    ]
-    assert drawn
-    assert all(len(lines) == 3 for lines in drawn)
-    assert drawn[-1][1].startswith("file: ")
-    statuses = asked_of_people(records, "setStatus")
-    assert statuses[0]["statusText"].startswith("■ ")
-    assert is_cleared(records)
-    assert "60 files" in asked_of_people(records, "notify")[-1]["message"]
-
-
-def is_cleared(records: list[Record]) -> bool:
-    status = asked_of_people(records, "setStatus")[-1]
-    widget = asked_of_people(records, "setWidget")[-1]
-    return status.get("statusText") is None and widget.get("widgetLines") is None
-
-
-def add_files(folder: Path, count: int) -> None:
-    for number in range(count):
-        text = f"# Note {number}\n\nWhat was said on day {number} about subject {number * 7}.\n"
-        (folder / f"note{number}.md").write_text(text, encoding="utf-8")
-
-
-def text_of(result: dict[str, Any]) -> str:
-    return "\n".join(part.get("text", "") for part in result["content"])
+    assert compacted["success"], compacted
+    [body] = fake_model.requests()
+    assert FENCED in said(body)[-1]
