@@ -35,6 +35,7 @@ class Pi:
     environ: Mapping[str, str]
     run_host: Callable[..., subprocess.CompletedProcess[str]]
     last_event: str  # of a turn; Pi 0.73 has no "agent_settled"
+    trust: tuple[str, ...]  # the option that trusts the project; Pi 0.73 trusts all
     arguments: tuple[str, ...] = ()
 
     def with_environ(self, **more: str) -> Pi:
@@ -134,6 +135,7 @@ def prepare(
     model_url: str,
     run_host: Callable[..., subprocess.CompletedProcess[str]],
     last_event: str,
+    trust: tuple[str, ...],
 ) -> Pi:
     """A Pi that asks the model at that address; its settings lie in the home folder of environ."""
     settings = Path(environ["HOME"]) / ".pi" / "agent"
@@ -144,7 +146,7 @@ def prepare(
     provider["models"] = [model | {"cost": cost}]  # type: ignore[assignment]
     models = json.dumps({"providers": {"fake": provider}})
     (settings / "models.json").write_text(models, encoding="utf-8")
-    return Pi(program, cwd, {**environ, **_QUIET}, run_host, last_event)
+    return Pi(program, cwd, {**environ, **_QUIET}, run_host, last_event, trust)
 
 
 def asked_of_people(records: list[Record], method: str) -> list[Record]:

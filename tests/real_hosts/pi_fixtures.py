@@ -20,7 +20,10 @@ from rag_agent.hosts.pi import PACKAGE
 
 
 @pytest.fixture(
-    params=[("pi", "node22", "agent_settled"), ("pi-0.73", "node20", "agent_end")],
+    params=[
+        ("pi", "node22", "agent_settled", ("--approve",)),
+        ("pi-0.73", "node20", "agent_end", ()),
+    ],
     ids=["1.6", "0.73"],
 )
 def bare_pi(
@@ -32,9 +35,9 @@ def bare_pi(
     run_host: Callable[..., subprocess.CompletedProcess[str]],
 ) -> Pi:
     """Pi in the project, knowing nothing of rag_agent."""
-    folder, node, last_event = request.param
+    folder, node, last_event, trust = request.param
     program = host_program(folder, "pi")
-    return prepare(program, project, environment(node), fake_model.url, run_host, last_event)
+    return prepare(program, project, environment(node), fake_model.url, run_host, last_event, trust)
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_one_command_sets_pi_up(
 ) -> None:
     options = ["--project"] if scope == "project" else []
     run_host([rag_agent, "install", "pi", *options], bare_pi.environ, bare_pi.cwd)
-    pi = bare_pi.with_arguments("--approve") if scope == "project" else bare_pi
+    pi = bare_pi.with_arguments(*bare_pi.trust) if scope == "project" else bare_pi
 
     pi.ask(RELEVANT)
 

@@ -12,10 +12,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-// Milliseconds. The server keeps a turn's budget (300) by itself; these hold where it cannot.
-const TURN = 800; // an answer to a turn
-const TURN_WHILE_STARTING = 1500; // the same of a server that is not up yet
-const TURN_IN_PRINT_MODE = 5000; // ... where nobody waits at a keyboard and no second turn follows
+// Milliseconds. The server keeps a turn's budget (300) by itself; this holds where it cannot, as
+// while it starts (about 600).
+const TURN = 1500;
+const TURN_IN_PRINT_MODE = 5000; // where nobody waits at a keyboard and no second turn follows
 const COMPLETION = 1500;
 const START = 30_000; // a start, for tools and commands
 const END = 1000; // an end, before it is enforced
@@ -96,7 +96,7 @@ const TOOLS = [
 	},
 ];
 
-/** The words that run rag-agent: $RAG_AGENT_PROGRAM (a path, or a JSON list), what the installer wrote, the PATH. */
+/** The words that run rag-agent: of $RAG_AGENT_PROGRAM (a path, or a JSON list), of the installer, or its name. */
 function program(): string[] {
 	const named = process.env.RAG_AGENT_PROGRAM?.trim();
 	if (named) return named.startsWith("[") ? JSON.parse(named) : [named];
@@ -114,7 +114,7 @@ function speaksJson(ctx: ExtensionContext): boolean {
 	return ctx.mode ? ctx.mode === "json" : process.argv.includes("json");
 }
 
-/** To stdout, where the model's answer goes: in print mode Pi turns process.stdout.write, and so console.log, to stderr. */
+/** To stdout, where the model's answer goes: Pi's print mode turns process.stdout.write, so console.log, to stderr. */
 function print(text: string): void {
 	Object.getPrototypeOf(process.stdout).write.call(process.stdout, `${text}\n`);
 }
@@ -169,16 +169,17 @@ class Server {
 			windowsHide: true,
 		});
 		this.#child = child;
-		let complaint = "";
+		let errors = "";
 		child.stderr!.setEncoding("utf8").on("data", (data: string) => {
-			complaint = (complaint + data).slice(-2000);
+			errors = (errors + data).slice(-2000);
 		});
 		child.on("error", (error) => {
-			this.#lose(child, `${command} does not start (${error.message}); install rag-agent, or name it in RAG_AGENT_PROGRAM`);
+			const remedy = "install rag-agent, or name it in RAG_AGENT_PROGRAM";
+			this.#lose(child, `${command} does not start (${error.message}); ${remedy}`);
 		});
 		child.on("close", (code, signal) => {
-			const words = complaint.trim().split("\n").pop();
-			this.#lose(child, `${command} ended (${signal ?? code})${words ? `: ${words}` : ""}`);
+			const reason = errors.trim().split("\n").pop();
+			this.#lose(child, `${command} ended (${signal ?? code})${reason ? `: ${reason}` : ""}`);
 		});
 		child.stdin!.on("error", () => {}); // a broken pipe; "close" tells it
 		let rest = "";
@@ -210,8 +211,10 @@ class Server {
 			this.#send({ id, method, params: onProgress ? { ...params, _meta: { progressToken: id } } : params });
 		});
 		return unless(signal, answer).catch((error) => {
-			if (this.#pending.delete(id) && method !== "initialize")
-				this.#send({ method: "notifications/cancelled", params: { requestId: id, reason: String(error?.message) } });
+			if (this.#pending.delete(id) && method !== "initialize") {
+				const reason = String(error?.message);
+				this.#send({ method: "notifications/cancelled", params: { requestId: id, reason } });
+			}
 			throw error;
 		});
 	}
@@ -230,8 +233,8 @@ class Server {
 		if (message.method === "notifications/progress") {
 			this.#pending.get(message.params.progressToken)?.onProgress?.(message.params.message ?? "");
 		} else if (message.method && message.id !== undefined) {
-			const isPing = message.method === "ping";
-			this.#send({ id: message.id, ...(isPing ? { result: {} } : { error: { code: -32601, message: "not offered" } }) });
+			const refusal = { error: { code: -32601, message: "not offered" } };
+			this.#send({ id: message.id, ...(message.method === "ping" ? { result: {} } : refusal) });
 		} else if (message.id !== undefined) {
 			const pending = this.#pending.get(message.id);
 			this.#pending.delete(message.id);
@@ -255,6 +258,7 @@ class Server {
 	async stop(): Promise<void> {
 		const child = this.#child;
 		this.#lose(child, "the session has ended");
+		this.lost = ""; // as was wanted
 		if (!child?.pid || child.exitCode !== null || child.signalCode !== null) return;
 		const exit = new Promise((resolve) => child.once("exit", resolve));
 		child.stdin!.end();
@@ -288,30 +292,33 @@ export default function (pi: ExtensionAPI) {
 	/** A server that has just started answers turns from words alone; a search waits until it has its model. */
 	async function warmUp(signal: AbortSignal): Promise<void> {
 		await server.call("rag_query", { query: "warm-up", limit: 1 }, { signal }).catch((error) => {
-			if (signal.aborted || !server.isReady) throw error; // else there is no index, as the turn will find too
+			if (signal.aborted || !server.isReady) throw error; // else there is no index, as the turn will find
 		});
 	}
 
-	/** One line about what is wrong, not again while it stays the same. */
-	function complain(ctx: ExtensionContext, why: string): void {
-		if (why !== complaint) tell(ctx, `rag: ${why}`, "warning");
-		complaint = why;
+	/** Say what is wrong, but not again while it stays the same. */
+	function complain(ctx: ExtensionContext, line: string): void {
+		if (line && line !== complaint) tell(ctx, line, "warning");
+		complaint = line;
 	}
 
-	/** The server's answer to an event. The turn waits no longer than its limit, whatever happens. */
-	async function hook(ctx: ExtensionContext, event: object): Promise<{ context?: string; note?: string }> {
-		if (server.lost) complain(ctx, server.lost);
-		const limit = server.isReady ? TURN : ctx.hasUI ? TURN_WHILE_STARTING : TURN_IN_PRINT_MODE;
+	/** What to inject after an event, mostly nothing. The turn waits no longer than its limit, whatever happens. */
+	async function hook(ctx: ExtensionContext, event: object): Promise<string> {
+		if (server.lost) complain(ctx, `rag: ${server.lost}`);
+		const limit = ctx.hasUI ? TURN : TURN_IN_PRINT_MODE;
 		const signal = AbortSignal.timeout(limit);
 		const session_id = ctx.sessionManager?.getSessionId?.() || nameless;
 		try {
-			if (!ctx.hasUI) await warmUp(signal);
-			const text = await server.call("rag_hook", { ...event, session_id, cwd: ctx.cwd }, { signal });
-			complaint = "";
-			return JSON.parse(text);
+			if (!ctx.hasUI && "prompt" in event) await warmUp(signal);
+			const { context, note } = JSON.parse(
+				await server.call("rag_hook", { ...event, session_id, cwd: ctx.cwd }, { signal }),
+			);
+			complain(ctx, note ?? "");
+			return context ?? "";
 		} catch (error: any) {
-			complain(ctx, signal.aborted ? `no answer within ${limit / 1000} s, so none for this turn` : error?.message);
-			return {};
+			const late = `no answer within ${limit / 1000} s: this turn goes on without`;
+			complain(ctx, `rag: ${signal.aborted ? late : error?.message}`);
+			return "";
 		}
 	}
 
@@ -323,9 +330,8 @@ export default function (pi: ExtensionAPI) {
 
 	pi.on("before_agent_start", async (event, ctx) => {
 		if (!event.prompt) return; // a run that an extension started
-		const { context, note } = await hook(ctx, { hook_event_name: "UserPromptSubmit", prompt: event.prompt });
-		if (note) tell(ctx, note, "info");
-		if (context) return { message: { customType: "rag", content: context, display: false } };
+		const content = await hook(ctx, { hook_event_name: "UserPromptSubmit", prompt: event.prompt });
+		if (content) return { message: { customType: "rag", content, display: false } };
 	});
 	// Both take messages out of what the model sees, so what was injected may be injected again.
 	const forget = async (_event: unknown, ctx: ExtensionContext) => {
