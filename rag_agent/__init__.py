@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from rag_agent.version import __version__
 
+TYPE_CHECKING = False  # typing's costs more to import than a hook may take
 if TYPE_CHECKING:
+    from typing import Any
+
     from rag_agent.index import Index, open
 
 __all__ = ["Index", "__version__", "open"]

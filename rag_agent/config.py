@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -219,7 +218,7 @@ def _replace(path: Path, text: str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         if target.exists():
-            shutil.copymode(target, temporary)
+            temporary.chmod(target.stat().st_mode & 0o7777)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

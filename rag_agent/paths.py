@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import struct
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import platformdirs
+from types import ModuleType
 
 from rag_agent.errors import ConfigError, StoreError
 from rag_agent.types import Scope
@@ -124,7 +122,7 @@ def cache_folder() -> Path:
         ConfigError: there is neither.
     """
     try:
-        return _known(lambda: platformdirs.user_cache_path("rag_agent", appauthor=False))
+        return _known(lambda: _platform().user_cache_path("rag_agent", appauthor=False))
     except ConfigError:
         return _temporary()
 
@@ -135,7 +133,7 @@ def log_folder() -> Path:
     Raises:
         ConfigError: no home folder is known.
     """
-    return _known(lambda: platformdirs.user_log_path("rag_agent", appauthor=False))
+    return _known(lambda: _platform().user_log_path("rag_agent", appauthor=False))
 
 
 def home_folder() -> Path:
@@ -145,6 +143,12 @@ def home_folder() -> Path:
         ConfigError: HOME is unset, and the system knows no other.
     """
     return _known(lambda: Path.home().resolve())
+
+
+def _platform() -> ModuleType:
+    import platformdirs  # not for a hook, which needs neither cache nor log
+
+    return platformdirs
 
 
 def _known(folder: Callable[[], Path]) -> Path:
@@ -165,6 +169,8 @@ def _no_home() -> ConfigError:
 
 def _temporary() -> Path:
     """Like the sockets of tmux: known by the user's number, and refused where not theirs alone."""
+    import tempfile
+
     user = os.getuid() if hasattr(os, "getuid") else 0
     folder = Path(tempfile.gettempdir()) / f"rag_agent-{user}"
     try:

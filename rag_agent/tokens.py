@@ -6,7 +6,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import Stemmer  # PyStemmer: the Snowball project's own C implementation
 
@@ -14,12 +14,11 @@ import Stemmer  # PyStemmer: the Snowball project's own C implementation
 # Katakana, CJK extension A, unified ideographs, compatibility ideographs, Hangul syllables, the
 # rarer ideographs of planes 2 and 3).
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U000323af"
-_RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+")
-_CJK_RUN = re.compile(rf"[{_CJK}]+")
+_ASCII_RUN = re.compile(r"[A-Za-z0-9_]+")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LETTERS_OR_DIGITS = re.compile(r"[^\W\d_]+|\d+")  # for names with letters beyond A-Z
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_WIDE = re.compile("[\u2e80-\U0010ffff]")
+_WIDE = "[\u2e80-\U0010ffff]"
 _CONTRACTION = re.compile(r"(?<=[a-z])['\u2019](?:d|ll|m|re|s|t|ve)\b", re.IGNORECASE)
 # Characters. A longer run is a word only if its parts look like words: names of tests are
 # sentences, but the parts of hashes and base64 are one or two characters long.
@@ -63,7 +62,9 @@ def words(text: str) -> list[str]:
 
 def runs(text: str) -> list[str]:
     """The unbroken runs of letters, digits and underscores, one script each, folded."""
-    found: list[str] = _RUN.findall(_fold(text))
+    # ASCII is by far the common case, and needs neither folding nor the other scripts.
+    pattern = _ASCII_RUN if text.isascii() else _compiled(rf"[{_CJK}]+|[^\W{_CJK}]+")
+    found: list[str] = pattern.findall(_fold(text))
     return found
 
 
@@ -89,14 +90,13 @@ def estimate_tokens(text: str) -> int:
     """
     if text.isascii():
         return -(-len(text) // 3)
-    wide = len(_WIDE.findall(text))
+    wide = len(_compiled(_WIDE).findall(text))
     ascii_only = len(text.encode("ascii", "ignore"))
     return wide + -(-(len(text) - wide - ascii_only) // 2) + -(-ascii_only // 3)
 
 
 def _fold(text: str) -> str:
     """Compatibility forms and accents folded (full-width a, ligatures, e with acute)."""
-    # ASCII is by far the common case and needs no normalising.
     if text.isascii():
         return text
     # Composed again at the end, or Hangul syllables would stay apart in their letters.
@@ -106,7 +106,7 @@ def _fold(text: str) -> str:
 @lru_cache(maxsize=200_000)
 def stems(run: str) -> tuple[str, ...]:
     """The words of one of the ``runs``."""
-    if run[0] >= "\u3040" and _CJK_RUN.match(run):
+    if run[0] >= "\u3040" and _compiled(f"[{_CJK}]").match(run):
         return tuple(_bigrams(run))
     parts = split_identifier(run)
     if len(run) > _LONGEST:
@@ -125,6 +125,12 @@ def _bigrams(run: str) -> Iterator[str]:
         yield run
     for first, second in itertools.pairwise(run):
         yield first + second
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of large character classes, which take milliseconds to compile."""
+    return re.compile(pattern)
 
 
 @lru_cache(maxsize=1)

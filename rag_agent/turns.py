@@ -6,7 +6,6 @@ turns are answered all the same, only chunks may be shown twice.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rag_agent.context import build_context, keys_of
 from rag_agent.errors import StoreError
+from rag_agent.late import LateLogger
 from rag_agent.types import Context
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rag_agent.store.memory import TurnMemory
     from rag_agent.types import SearchResults
 
-_log = logging.getLogger(__name__)
+_log = LateLogger(__name__)
 
 STALE_AFTER = timedelta(hours=24)
 LOOK_EVERY = 3600.0  # seconds between two looks whether the index is stale

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 
 _TAG = "project-search"
 _PREAMBLE = (
@@ -29,7 +29,7 @@ def fenced(body: str) -> str:
     The body must have gone through ``harmless``; the number makes a mark that a file brings along
     a wrong one even so.
     """
-    nonce = secrets.token_hex(8)
+    nonce = os.urandom(8).hex()
     return f"<{_TAG} {nonce}>\n{_PREAMBLE}\n\n{body}\n</{_TAG} {nonce}>"
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rag_agent.embed.cache import EmbeddingCache
 from rag_agent.embed.models import DEFAULT, MODELS, Model, find_model
 from rag_agent.embed.passage import passage_text
-from rag_agent.types import Embedder
+
+if TYPE_CHECKING:
+    from rag_agent.embed.cache import EmbeddingCache
+    from rag_agent.types import Embedder
 
 __all__ = ["DEFAULT", "MODELS", "EmbeddingCache", "Model", "find_model", "load", "passage_text"]
 
@@ -42,3 +45,12 @@ def load(
     files = locate(row, folder or cache_folder() / "models", download=download)
     register(row)
     return OnnxEmbedder(row, files, revision(row, files), threads or default_threads())
+
+
+def __getattr__(name: str) -> Any:
+    # Settings name a model without having one: they should not pay for a database.
+    if name == "EmbeddingCache":
+        from rag_agent.embed.cache import EmbeddingCache
+
+        return EmbeddingCache
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from rag_agent.errors import QueryError
@@ -43,7 +42,7 @@ class Question:
         if known is not None:
             return known
         # A question without any word ("???") is answered by meaning alone.
-        return fmean(self.rarity.values()) if self.rarity else 1.0
+        return math.fsum(self.rarity.values()) / len(self.rarity) if self.rarity else 1.0
 
     def coverage(self, found: Iterable[str]) -> float:
         """Share of the question's words that were found, weighted by rarity, in [0, 1]."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,12 +12,13 @@ from typing import Any, Literal
 import apsw
 
 from rag_agent.errors import SchemaTooNew, StoreError, StoreMissing
+from rag_agent.late import LateLogger
 from rag_agent.paths import APPLICATION_ID
 from rag_agent.store import migrations
 from rag_agent.store.faults import translated
 from rag_agent.store.records import Row
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 BUSY_TIMEOUT = 5000  # milliseconds; a document's transaction takes a few
 # Vectors of 384 float32: two fill 75 % of a page of 4,096 bytes, five 95 % of one of 8,192.

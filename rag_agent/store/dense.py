@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rag_agent.errors import ModelMismatch
+from rag_agent.late import LateLogger
 from rag_agent.store import matrix, roots
 from rag_agent.store.connection import Database
 from rag_agent.store.filters import Filter
@@ -16,7 +16,7 @@ from rag_agent.store.records import Pending
 if TYPE_CHECKING:
     from rag_agent.types import Matrix, Vector
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 
 def find_model(database: Database, fingerprint: str) -> int | None:

@@ -10,7 +10,6 @@ header, ids (int64), rows of unit length (float32).
 from __future__ import annotations
 
 import json
-import logging
 import os
 import secrets
 import struct
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from rag_agent.late import LateLogger
 from rag_agent.store.connection import Database
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rag_agent.types import Vector
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 # Below, scanning the table is as fast (7 ms each at 6,700 vectors; at 20,000 the copy takes a third
 # of the time) and needs nothing twice on the disk.

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rag_agent.store import dense, filters, lexical, maintenance, roots, writing
+from rag_agent.late import LateModule
+from rag_agent.store import filters, lexical, roots
 from rag_agent.store.connection import Database, VectorEngine, open_database
 from rag_agent.store.filters import Filter
 from rag_agent.store.records import (
@@ -33,7 +34,12 @@ from rag_agent.types import (
 )
 
 if TYPE_CHECKING:
+    from rag_agent.store import dense, maintenance, writing
     from rag_agent.types import Matrix, Vector
+else:
+    dense = LateModule("rag_agent.store.dense")
+    maintenance = LateModule("rag_agent.store.maintenance")
+    writing = LateModule("rag_agent.store.writing")
 
 
 class Store:
