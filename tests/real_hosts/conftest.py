@@ -18,6 +18,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # for fake_model, also in the tests beside this
 
 import fake_model as fake_model_server
+from claude_fixtures import bare_claude, claude, project_claude  # noqa: F401
 from fake_model import FakeModel
 from pi_fixtures import bare_pi, complete, pi, silent_program, watched  # noqa: F401
 
