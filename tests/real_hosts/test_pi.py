@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from fake_model import ANSWER, FakeModel, said
@@ -83,8 +84,11 @@ def test_an_abort_stops_indexing(pi: Pi) -> None:
         [status] = asked_of_people(conversation.command("/rag status"), "notify")
 
     assert end["isError"]
-    assert "bort" in text_of(end["result"])
-    assert status["message"]
+    assert "aborted" in text_of(end["result"])
+    files = re.search(r"^files +([\d,]+)", status["message"], re.MULTILINE)
+    assert files is not None
+    assert int(files[1].replace(",", "")) < MANY
+    assert not re.search(r"^running ", status["message"], re.MULTILINE)
 
 
 def test_a_relevant_prompt_brings_its_context_after_it(pi: Pi, fake_model: FakeModel) -> None:
