@@ -75,6 +75,12 @@ class Claude:
         """What ``claude -p PROMPT`` prints."""
         return self.run("-p", prompt, *options).stdout
 
+    def hooks_said(self, prompt: str) -> list[str]:
+        """What the hooks print in the course of a prompt, and Claude Code about them."""
+        options = ("--output-format", "stream-json", "--verbose", "--include-hook-events")
+        records = [json.loads(line) for line in self.ask(prompt, *options).splitlines()]
+        return [one["output"] for one in records if one.get("subtype") == "hook_response"]
+
     def change_server(self, command: str, *arguments: str) -> None:
         """Let the plugin name another server than ours."""
         path = self.plugin / ".mcp.json"

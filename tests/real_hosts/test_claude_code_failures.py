@@ -52,6 +52,18 @@ def test_a_prompt_goes_on_where_nothing_of_ours_is_left(
     assert _fences(body) == 0
 
 
+def test_a_server_that_does_not_start_is_complained_of_in_one_line_by_each(claude: Claude) -> None:
+    claude.change_server("/no/such/rag-agent")
+
+    said_by_claude, said_by_us = sorted(claude.hooks_said(RELEVANT))
+    assert said_by_claude == "MCP server 'plugin:rag-agent:rag' not connected"
+    assert said_by_us.startswith("rag_agent: no server runs for this project")
+
+
+def test_hooks_say_nothing_to_people_where_all_is_well(claude: Claude) -> None:
+    assert not [text for text in claude.hooks_said(CHAT) if text.strip() != "{}"]
+
+
 def test_a_server_that_is_killed_does_not_stop_the_turns(
     claude: Claude, fake_model: FakeModel
 ) -> None:
