@@ -13,6 +13,6 @@ with suppress(FileNotFoundError):  # a working directory that was removed
         del sys.path[0]
 
 if __name__ == "__main__":
-    from rag_agent.cli import main
+    from rag_agent.main import main
 
     sys.exit(main())

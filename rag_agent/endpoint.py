@@ -16,6 +16,9 @@ TYPE_CHECKING = False  # as typing's, which costs more to import than all of thi
 if TYPE_CHECKING:
     from socket import socket
 
+STORE = (".pi", "rag")
+"""The folder of a project's index, below that of the project."""
+
 _PIPES = "\\\\.\\pipe\\"
 _SUFFIX = ".sock"
 # <sys/un.h> of macOS: the level and the option that tell who is at the other end (struct xucred).
@@ -37,6 +40,21 @@ def folder() -> str:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise PermissionError(f"{path} is not a folder of this user alone")
     return path
+
+
+def nearest_store(folder: str, home: str | None) -> str | None:
+    """The nearest existing ``.pi/rag`` from a folder upwards, below the home folder."""
+    while True:
+        if home is not None and os.path.normcase(folder) == os.path.normcase(home):
+            return None
+        store = os.path.join(folder, *STORE)  # noqa: PTH118
+        # A .pi of another user, which may not be looked into, is none of ours.
+        if os.path.isdir(store):  # noqa: PTH112
+            return store
+        above = os.path.dirname(folder)  # noqa: PTH120
+        if above == folder:
+            return None
+        folder = above
 
 
 def address(store_folder: str, pid: int) -> str:

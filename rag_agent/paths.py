@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from rag_agent.endpoint import STORE, nearest_store
 from rag_agent.errors import ConfigError, StoreError
 from rag_agent.types import Scope
 
@@ -17,7 +18,7 @@ VARIABLE = "PI_RAG_DIR"
 
 _DATABASE = "rag.db"
 _BESIDE_FOREIGN = "rag_agent.db"
-_STORE = Path(".pi", "rag")
+_STORE = Path(*STORE)
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -42,12 +43,9 @@ def store_folder(
             home = home_folder()
         except ConfigError as error:
             unknown = error
-    for folder in (cwd, *cwd.parents):
-        if home is not None and _same(folder, home):
-            break
-        # Not is_dir(): a .pi of another user, which may not be looked into, is none of ours.
-        if os.path.isdir(folder / _STORE):  # noqa: PTH112
-            return folder / _STORE, "project"
+    found = nearest_store(str(cwd), None if home is None else str(home))
+    if found is not None:
+        return Path(found), "project"
     if home is None:
         assert unknown is not None
         raise unknown
@@ -202,7 +200,3 @@ def _named_folder(cwd: Path, named: str) -> Path:
 
 def _unusable(named: str, why: str) -> ConfigError:
     return ConfigError(f"{VARIABLE}={named[:200]} {why}; name a folder or unset it")
-
-
-def _same(left: Path, right: Path) -> bool:
-    return os.path.normcase(left) == os.path.normcase(right)

@@ -36,6 +36,21 @@ def serve(open_index: Opener, arguments: Namespace, report: Report) -> Result:
 
 
 @verb(
+    "hook",
+    "answer a coding agent's hook: its event as JSON on stdin, the reply on stdout",
+    Argument("host", "the coding agent"),
+    detail="For the configuration that `rag-agent install` writes. Asks the server that runs for\n"
+    "the project, else the words of the index. Always ends with 0: no turn is disturbed.",
+    terminal=True,
+)
+def hook(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """A hook that was called with options; without any, ``rag_agent.main`` answers it."""
+    from rag_agent.hook import answer
+
+    raise SystemExit(answer(arguments.host))
+
+
+@verb(
     "eval run",
     "answer a file of questions from the index in scope",
     _QUERIES,

@@ -86,7 +86,8 @@ class Listener:
             mark, host, store = (await asyncio.wait_for(_head(reader), _PATIENCE)).split("\t", 2)
             event = await asyncio.wait_for(_event(reader), _PATIENCE)
             if mark == _MARK and store == self._store and event is not None:
-                writer.write((await self._hear(host, event)).encode("utf-8", "replace"))
+                # The line end tells the hook that it has all of it.
+                writer.write(f"{await self._hear(host, event)}\n".encode("utf-8", "replace"))
                 await writer.drain()
         except (OSError, ValueError, asyncio.TimeoutError) as error:
             _log.info("a hook's request could not be answered: %s", error)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rag_agent.chunk import chunk
 from rag_agent.errors import ExtractError, WalkError
-from rag_agent.sync.sync import read_document
-from rag_agent.sync.walk import WalkRules, admit
 from rag_agent.types import Chunk, Hit, SearchResults, Skipped, StoredDocument
+
+if TYPE_CHECKING:
+    from rag_agent.sync.walk import WalkRules
 
 
 def outdated_documents(results: SearchResults) -> list[StoredDocument]:
@@ -46,6 +46,8 @@ def _is_current(document: StoredDocument) -> bool:
             return False
         if stat.st_mtime_ns == document.source.mtime_ns:
             return True
+        import hashlib
+
         return hashlib.sha256(path.read_bytes()).hexdigest() == document.source.sha256
     except OSError:
         return False
@@ -59,6 +61,11 @@ def _absolute_path(document: StoredDocument) -> Path:
 
 def _relocated(hit: Hit, rules: WalkRules) -> Hit | None:
     """The hit at the lines where its text stands now; None when the file no longer has it."""
+    # Parsers and the walk, for the rare hit whose file has changed.
+    from rag_agent.chunk import chunk
+    from rag_agent.sync.sync import read_document
+    from rag_agent.sync.walk import admit
+
     document = hit.document
     if document is None:
         return None
