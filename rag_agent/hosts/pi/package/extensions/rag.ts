@@ -329,7 +329,7 @@ export default function (pi: ExtensionAPI) {
 	pi.on("session_shutdown", () => server.stop());
 
 	pi.on("before_agent_start", async (event, ctx) => {
-		if (!event.prompt) return; // a run that an extension started
+		if (!("prompt" in event) || !event.prompt) return; // a run that an extension started
 		const content = await hook(ctx, { hook_event_name: "UserPromptSubmit", prompt: event.prompt });
 		if (content) return { message: { customType: "rag", content, display: false } };
 	});
