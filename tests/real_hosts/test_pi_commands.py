@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,13 @@ def test_commands_answer_in_print_mode_without_the_model(pi: Pi, fake_model: Fak
     assert "`/rag help` lists the verbs" in pi.ask("/rag bogus").stderr
 
     assert fake_model.requests() == []
+
+
+def test_json_mode_keeps_its_stdout_to_itself(pi: Pi) -> None:
+    done = pi.with_arguments("--mode", "json").ask("/rag status")
+
+    assert [json.loads(line)["type"] for line in done.stdout.splitlines()] == ["session"]
+    assert ".pi/rag" in done.stderr
 
 
 def test_commands_answer_in_rpc_mode_without_the_model(pi: Pi, fake_model: FakeModel) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,8 @@ from pi_driver import (
     warm_up,
 )
 from pi_fixtures import Watched
+
+from rag_agent.hosts.pi import PACKAGE
 
 
 def test_a_turn_goes_on_without_a_server(pi: Pi, fake_model: FakeModel, tmp_path: Path) -> None:
@@ -67,6 +71,18 @@ def test_no_server_is_left_when_pi_has_ended(pi: Pi, watched: Watched) -> None:
 
     assert len(watched.started()) == 2
     assert watched.running() == []
+
+
+def test_a_program_that_the_installer_found_and_that_is_gone_is_looked_up(
+    bare_pi: Pi, tmp_path: Path
+) -> None:
+    package = shutil.copytree(PACKAGE, tmp_path / "package")
+    gone = [str(tmp_path / "gone" / "rag-agent")]
+    (package / "program.json").write_text(json.dumps(gone), encoding="utf-8")
+
+    done = bare_pi.with_arguments("-e", str(package)).ask("/rag status")
+
+    assert ".pi/rag" in done.stdout
 
 
 @pytest.mark.parametrize("scope", ["user", "project"])
