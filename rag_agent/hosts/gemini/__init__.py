@@ -23,6 +23,14 @@ _MARK_OF_POWERSHELL = "'hook' 'gemini'"
 # Milliseconds: a /rag command waits 20 s for long work, then leaves it to the background.
 _HOOK_TIMEOUT = 30_000
 _TOOL_TIMEOUT = 600_000
+# A hook that fails blocks the prompt, whatever its status; so does
+# the shell's 127 for a program that is gone.
+_GONE = json.dumps(
+    {
+        "systemMessage": "rag_agent: no context for this prompt, for its program does not run; "
+        "install it again, or remove the extension or hook rag-agent"
+    }
+)
 
 
 def _settings_folder(place: Place) -> Path:
@@ -78,7 +86,7 @@ def _hooks(place: Place) -> dict[str, dict[str, Any]]:
     hook = {
         "type": "command",
         "name": _NAME,
-        "command": shell.line([*place.program, "hook", "gemini"], powershell=True),
+        "command": shell.line_or([*place.program, "hook", "gemini"], _GONE),
         "timeout": _HOOK_TIMEOUT,
     }
     return {
