@@ -86,7 +86,7 @@ def test_a_program_that_the_installer_found_and_that_is_gone_is_looked_up(
 
 
 @pytest.mark.parametrize("scope", ["user", "project"])
-def test_one_command_sets_pi_up(
+def test_one_command_sets_pi_up_and_one_takes_it_back(
     bare_pi: Pi,
     fake_model: FakeModel,
     run_host: Callable[..., subprocess.CompletedProcess[str]],
@@ -102,3 +102,10 @@ def test_one_command_sets_pi_up(
     [body] = fake_model.requests()
     assert {"rag_index", "rag_query", "rag_status"} <= set(tool_names(body))
     assert is_injected(body)
+
+    run_host([rag_agent, "uninstall", "pi", *options], bare_pi.environ, bare_pi.cwd)
+    fake_model.clear()
+    pi.ask(RELEVANT)
+
+    [body] = fake_model.requests()
+    assert not {"rag_index", "rag_query", "rag_status"} & set(tool_names(body))
