@@ -8,6 +8,7 @@ from rag_agent.commands import indexing
 from rag_agent.commands import searching
 from rag_agent.commands import health
 from rag_agent.commands import settings
+from rag_agent.commands import hosts
 from rag_agent.commands import help
 
 # isort: on
@@ -21,6 +22,7 @@ __all__ = [
     "Verb",
     "health",
     "help",
+    "hosts",
     "indexing",
     "searching",
     "settings",

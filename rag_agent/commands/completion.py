@@ -137,8 +137,11 @@ def index_values(open_index: Opener) -> ValueSource:
     """What completes the arguments whose values depend on the index."""
 
     def values(kind: Values, given: Sequence[str]) -> Iterable[str]:
+        from rag_agent import hosts
         from rag_agent.commands.settings import extensions
 
+        if kind == "host":
+            return hosts.names()
         with open_index() as opened:
             if kind == "document":
                 return [opened.shown_path(document) for document in opened.find("")]

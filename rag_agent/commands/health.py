@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import skipped_data
+from rag_agent.commands.hosts import host_checks
 from rag_agent.commands.layout import by_reason, counted, size, styled, table
 from rag_agent.commands.registry import Opener, Result, verb
 from rag_agent.errors import RagError
@@ -39,6 +40,7 @@ def doctor(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     except RagError as error:
         # An index that does not open is what doctor is for: it says so among its checks.
         checks = [_cannot_open(error)]
+    checks += host_checks()
     rows = [(_mark(check), _check_text(check)) for check in checks]
     failed = [check for check in checks if not check.ok]
     problem = ""

@@ -13,9 +13,9 @@ from rag_agent.progress import Report
 if TYPE_CHECKING:
     from rag_agent.index import Index
 
-Values = Literal["", "path", "document", "extension", "excluded", "verb"]
+Values = Literal["", "path", "document", "extension", "excluded", "verb", "host"]
 """What completes an argument beside its choices: files on disk, indexed documents, the extensions
-in use, the exclude patterns, the verbs."""
+in use, the exclude patterns, the verbs, the coding agents."""
 
 
 @dataclass(frozen=True, slots=True)

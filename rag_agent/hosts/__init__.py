@@ -7,6 +7,7 @@ import importlib
 from rag_agent.errors import HostError
 from rag_agent.hosts.types import Host
 
+# Each in a package of its own. Plain hosts, which take a server and no more, are rows of ``plain``.
 _OWN = ("pi", "claude-code", "codex", "gemini", "opencode")
 
 
@@ -16,8 +17,19 @@ def get(name: str) -> Host:
     Raises:
         HostError: there is none.
     """
-    if name not in _OWN:
-        raise HostError(f"no host {name!r}; there are {', '.join(_OWN)}")
-    module = importlib.import_module(f"rag_agent.hosts.{name.replace('-', '_')}")
-    found: Host = module.HOST
-    return found
+    if name in _OWN:
+        module = importlib.import_module(f"rag_agent.hosts.{name.replace('-', '_')}")
+        found: Host = module.HOST
+        return found
+    from rag_agent.hosts.plain import HOSTS
+
+    if name not in HOSTS:
+        raise HostError(f"no host {name!r}; there are {', '.join(names())}")
+    return HOSTS[name]
+
+
+def names() -> tuple[str, ...]:
+    """The names of all hosts, those with more than a server first."""
+    from rag_agent.hosts.plain import HOSTS
+
+    return (*_OWN, *HOSTS)
