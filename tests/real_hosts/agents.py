@@ -50,6 +50,19 @@ class Agent:
         """``rag-agent uninstall NAME``."""
         return self._rag_agent("uninstall", self.name, *options)
 
+    def break_everywhere(self, folder: Path, old: str, new: str) -> None:
+        """Replace a text in what was installed below a folder; it must have been there."""
+        found = {
+            path: text
+            for path in folder.rglob("*")
+            if path.suffix in (".json", ".jsonc", ".toml", ".js")
+            and "node_modules" not in path.parts
+            if old in (text := path.read_text(encoding="utf-8"))
+        }
+        assert found, f"{old} is nowhere below {folder}"
+        for path, text in found.items():
+            path.write_text(text.replace(old, new), encoding="utf-8")
+
     def _rag_agent(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self.run_host([self.rag_agent, *words], self.environ, self.cwd)
 

@@ -91,9 +91,7 @@ def test_a_tool_call_makes_the_round_trip(codex: Agent, fake_model: FakeModel) -
     assert "docs/deploy.md:" in said(second)[-1]
 
 
-def test_a_relevant_prompt_brings_its_context_after_it(
-    codex: Agent, fake_model: FakeModel
-) -> None:
+def test_a_relevant_prompt_brings_its_context_after_it(codex: Agent, fake_model: FakeModel) -> None:
     codex.ask(RELEVANT)
 
     [body] = turns(fake_model)
@@ -121,7 +119,7 @@ def test_a_resumed_session_is_not_told_twice(codex: Agent, fake_model: FakeModel
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("status", "3 (4 chunks)"),
+        ("status", "tracked"),
         ("search rolling back a release", "docs/deploy.md:"),
         ("index .", "Indexed"),
         ("nonsense", "nonsense"),
@@ -158,11 +156,47 @@ def test_a_trusted_project_is_set_up_by_its_own_files(
     assert injected(body) == 1
 
 
+def test_without_its_program_the_turn_goes_on_and_one_line_says_so(
+    codex: Agent, fake_model: FakeModel, home: Path
+) -> None:
+    codex.break_everywhere(home / ".codex", str(codex.rag_agent), str(home / "gone" / "rag-agent"))
+    done = codex.ask(RELEVANT)
+
+    assert ANSWER in done.stdout
+    [body] = turns(fake_model)
+    assert injected(body) == 0
+    assert done.stderr.count("hook: UserPromptSubmit Failed") == 1
+
+
+def test_a_server_that_ends_at_once_leaves_the_turn_alone(codex: Agent, home: Path) -> None:
+    codex.break_everywhere(home / ".codex", '"serve"', '"no-such-verb"')
+
+    assert ANSWER in codex.ask(RELEVANT).stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--project",)])
+def test_uninstalling_leaves_every_file_as_it_was(
+    options: tuple[str, ...], bare_codex: Agent, home: Path
+) -> None:
+    before = files_below(home / ".codex", bare_codex.cwd)
+    bare_codex.install(*options)
+    installed = files_below(home / ".codex", bare_codex.cwd)
+    bare_codex.uninstall(*options)
+
+    assert installed != before
+    assert files_below(home / ".codex", bare_codex.cwd) == before
+
+
 def _hook(codex: Agent, prompt: str) -> dict[str, Any]:
     """What the hook of hooks.json answers to a prompt, run as Codex does."""
     path = Path(codex.environ["HOME"]) / ".codex" / "hooks.json"
     groups = json.loads(path.read_text(encoding="utf-8"))["hooks"]["UserPromptSubmit"]
-    [command] = [hook["command"] for group in groups for hook in group["hooks"] if " hook " in hook["command"]]
+    [command] = [
+        hook["command"]
+        for group in groups
+        for hook in group["hooks"]
+        if " hook " in hook["command"]
+    ]
     event = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, "cwd": str(codex.cwd)}
     done = codex.run_host(["sh", "-c", command], codex.environ, codex.cwd, json.dumps(event))
     answer: dict[str, Any] = json.loads(done.stdout)
