@@ -186,13 +186,15 @@ def _apply(plan: _Plan) -> None:
             "was changed"
         ) from error
     changed = {change.path for change in plan.changes}
+    folders: set[str] = set()
     for path, noted in plan.notes.items():
         if noted is not None:
             if path in changed:  # what is as it was keeps its copy and its digest
                 plan.journal.note(path, noted)
         elif (written := plan.journal.get(path)) is not None:
-            _remove_empty(written.folders)
+            folders.update(written.folders)
             plan.journal.drop(path)
+    _remove_empty(folders)
     plan.journal.save()
 
 
@@ -215,8 +217,8 @@ def _prepared(journal: Journal, change: Change, noted: Written) -> Written:
     return with_more(noted, folders=(*(earlier.folders if earlier else ()), *missing))
 
 
-def _remove_empty(folders: tuple[str, ...]) -> None:
-    for folder in folders:  # the deepest first
+def _remove_empty(folders: set[str]) -> None:
+    for folder in sorted(folders, key=len, reverse=True):  # what lies inside another is longer
         with suppress(OSError):  # not empty: others have put something there
             Path(folder).rmdir()
 
