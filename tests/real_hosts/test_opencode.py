@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +145,38 @@ def test_a_command_in_a_run_is_answered_through_the_model(
     assert "<project-search" not in said(body)[-1]
 
 
+def test_a_command_on_the_screen_is_answered_without_the_model(
+    opencode: Agent, fake_model: FakeModel
+) -> None:
+    """The screen is a client of the same server as here."""
+    with _server(opencode) as call:
+        session = f"/session/{call('/session', {})['id']}"
+        call(f"{session}/command", {"command": "rag", "arguments": "search rolling back"})
+        [message] = call(f"{session}/message")
+        [part] = message["parts"]
+        assert "docs/deploy.md:" in part["text"]
+        assert part["ignored"]  # people see it
+        assert fake_model.requests() == []
+        call(f"{session}/message", {"parts": [{"type": "text", "text": CHAT}]})
+
+    [body] = turns(fake_model)
+    assert [text.strip() for text in said(body)[1:]] == [CHAT]
+
+
+def test_a_compacted_session_is_told_again(opencode: Agent, fake_model: FakeModel) -> None:
+    prompt = {"parts": [{"type": "text", "text": RELEVANT}]}
+    with _server(opencode) as call:
+        session = f"/session/{call('/session', {})['id']}"
+        call(f"{session}/command", {"command": "rag", "arguments": "status"})
+        call(f"{session}/message", prompt)
+        call(f"{session}/message", prompt)
+        call(f"{session}/summarize", {"providerID": "fake", "modelID": "fake-model"})
+        call(f"{session}/message", prompt)
+
+    # Only what was not compacted away is in the last one.
+    assert [injected(body) for body in turns(fake_model)] == [1, 1, 1]
+
+
 def test_a_project_is_set_up_by_its_own_files(bare_opencode: Agent, fake_model: FakeModel) -> None:
     bare_opencode.install("--project")
     bare_opencode.ask(RELEVANT)
@@ -180,3 +217,34 @@ def test_uninstalling_leaves_every_file_as_it_was(
 
     assert installed != before
     assert files_below(home / ".config", bare_opencode.cwd) == before
+
+
+@contextmanager
+def _server(opencode: Agent) -> Iterator[Callable[..., Any]]:
+    """``opencode serve`` for the block: what a path answers, to GET or to an object by POST."""
+    with subprocess.Popen(
+        [opencode.program, "serve", "--port", "0"],
+        cwd=opencode.cwd,
+        env=dict(opencode.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        url = next(line.split()[-1] for line in process.stdout if "listening on" in line)
+
+        def call(path: str, value: object = None) -> Any:
+            data = None if value is None else json.dumps(value).encode()
+            headers = {"content-type": "application/json"}
+            request = urllib.request.Request(url + path, data, headers)
+            try:
+                with urllib.request.urlopen(request, timeout=60) as response:
+                    return json.load(response)
+            except urllib.error.HTTPError as error:  # how a command ends that is answered here
+                with error:
+                    return json.load(error)
+
+        try:
+            yield call
+        finally:
+            process.kill()
