@@ -8,7 +8,8 @@ from rag_agent import endpoint
 
 _PATIENCE = 2.0  # seconds; a server answers a turn within its time budget, 0.3 by default
 _PATIENCE_FOR_COMMAND = 90.0  # long work goes on in the background after 20
-_COMMAND = b'"UserPromptExpansion"'
+# What commands look like in an event; a turn that looks like one may take longer, no more.
+_COMMANDS = (b'"UserPromptExpansion"', b'"$rag', b'"/rag')
 _MARK = "rag_agent 1"
 
 
@@ -47,7 +48,8 @@ def ask_server(host: str, folder: str, event: bytes) -> bytes | None:
     except OSError:
         return None
     request = f"{_MARK}\t{host}\t{store}\n".encode("utf-8", "surrogateescape") + event
-    patience = _PATIENCE_FOR_COMMAND if _COMMAND in event else _PATIENCE
+    is_command = any(mark in event for mark in _COMMANDS)
+    patience = _PATIENCE_FOR_COMMAND if is_command else _PATIENCE
     for address in addresses:
         reply = _ask(address, request, patience)
         if reply:

@@ -30,7 +30,7 @@ def reply_without_server(host: str, folder: str, event: bytes, say: Say) -> byte
     if found is None:
         say("no context for this prompt: what the host sent is no JSON object")
         return b""
-    request = understand(found)
+    request = understand(found, host)
     try:
         text = _text(request, Path(folder), say)
     except StoreMissing:

@@ -1,24 +1,30 @@
 """What hosts say to a hook, and what they want to hear: pure functions, cheap to import.
 
-Claude Code and Codex speak one JSON, Gemini CLI the same with other event names. Bridges of ours
-(Pi, opencode) send Claude's events and take a plain answer.
+Claude Code, Codex and Gemini CLI speak one JSON with differences. Bridges of ours (Pi, opencode)
+send Claude's events and take a plain answer.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+
+TYPE_CHECKING = False  # a hook starts for every prompt, and typing costs it a tenth of its time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Literal
+
+    Kind = Literal["turn", "command", "forget", "nothing"]
 
 _TURNS = ("UserPromptSubmit", "BeforeAgent")
 _COMMANDS = ("UserPromptExpansion",)
 _STARTS = ("SessionStart",)
 # Starts after which nothing of the conversation, so nothing that was injected, is left in it.
 _FORGETTING = ("clear", "compact")
+_COMPRESSIONS = ("PreCompress",)
+# Hosts without commands of one's own that stay local: there a prompt that begins so is one.
+_PROMPTED = {"codex": "$rag", "gemini": "/rag"}
 
 
-@dataclass(frozen=True, slots=True)
 class Request:
     """What an event asks for.
 
@@ -26,32 +32,49 @@ class Request:
     session has lost what it was shown. ``nothing``: an event that is none of ours.
     """
 
-    kind: Literal["turn", "command", "forget", "nothing"]
-    event: str = ""
-    prompt: str = ""
-    session: str = ""
-    id: str = ""
-    line: str = ""
-    cwd: str = ""
+    __slots__ = ("cwd", "event", "id", "kind", "line", "prompt", "session")
+
+    def __init__(
+        self,
+        kind: Kind,
+        event: str = "",
+        prompt: str = "",
+        session: str = "",
+        id: str = "",
+        line: str = "",
+        cwd: str = "",
+    ) -> None:
+        self.kind = kind
+        self.event = event
+        self.prompt = prompt
+        self.session = session
+        self.id = id
+        self.line = line
+        self.cwd = cwd
 
 
-def understand(event: Mapping[str, Any]) -> Request:
+def understand(event: Mapping[str, Any], host: str = "") -> Request:
     """The request in a hook's event; whatever is missing or of a wrong type is empty."""
     name = _text(event, "hook_event_name")
-    kind: Literal["turn", "command", "forget", "nothing"] = "nothing"
+    prompt = _text(event, "prompt")
+    line = _text(event, "command_args")
+    kind: Kind = "nothing"
     if name in _TURNS:
         kind = "turn"
+        prompted = _command_line(prompt, _PROMPTED.get(host))
+        if prompted is not None:
+            kind, line = "command", prompted
     elif name in _COMMANDS:
         kind = "command"
-    elif name in _STARTS and _text(event, "source") in _FORGETTING:
+    elif name in _COMPRESSIONS or (name in _STARTS and _text(event, "source") in _FORGETTING):
         kind = "forget"
     return Request(
         kind,
         name,
-        prompt=_text(event, "prompt"),
+        prompt=prompt,
         session=_text(event, "session_id"),
         id=_text(event, "prompt_id") or _text(event, "turn_id"),
-        line=_text(event, "command_args"),
+        line=line,
         cwd=_text(event, "cwd"),
     )
 
@@ -62,6 +85,14 @@ def reply(host: str, request: Request, text: str, note: str = "") -> str:
     Both may be empty.
     """
     return json.dumps(_REPLIES.get(host, _plain)(request, text, note), ensure_ascii=False)
+
+
+def _command_line(prompt: str, word: str | None) -> str | None:
+    """What stands behind the word of a command on the first line, None if it is none."""
+    first = prompt.strip().partition("\n")[0]
+    if word is None or first.partition(" ")[0] != word:
+        return None
+    return first[len(word) :].strip()
 
 
 def _plain(request: Request, text: str, note: str) -> dict[str, Any]:
@@ -82,10 +113,14 @@ def _claude_code(request: Request, text: str, note: str) -> dict[str, Any]:
 
 
 def _codex(request: Request, text: str, note: str) -> dict[str, Any]:
+    if request.kind == "command":
+        return {"decision": "block", "reason": text}
     return _added(request, text, note, {})  # its schema forbids what it does not know
 
 
 def _gemini(request: Request, text: str, note: str) -> dict[str, Any]:
+    if request.kind == "command":
+        return {"decision": "block", "reason": text}
     return _added(request, text, note, {"suppressOutput": True})
 
 

@@ -98,7 +98,7 @@ class Project:
 
     async def hear(self, base: Path, host: str, event: Mapping[str, Any]) -> str:
         """The reply to an event of a host's hook, in that host's JSON. Never raises RagError."""
-        request = understand(event)
+        request = understand(event, host)
         text, note = await self._heard(base, request)
         return reply(host, request, text, note)
 
