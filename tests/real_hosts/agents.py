@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import Any
 
 from fake_model import FakeModel, said, tool_names
 
-RELEVANT = "Where do we check the signature of an incoming webhook?"
+RELEVANT = "Where does verify_signature compare the HMAC of a webhook's body?"
 CHAT = "thanks, that works"
 FENCED = "verify_signature(body: bytes"  # of the file that answers; no prompt here holds it
 TOOLS = ("rag_index", "rag_query", "rag_status")
@@ -65,6 +66,13 @@ class Agent:
 
     def _rag_agent(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self.run_host([self.rag_agent, *words], self.environ, self.cwd)
+
+
+def give_time(project: Path) -> None:
+    """Machines that run tests are busy: the budget of a turn below what a hook waits for, 2 s."""
+    path = project / ".pi" / "rag" / "config.json"
+    settings = json.loads(path.read_text(encoding="utf-8")) | {"ragTimeBudgetMs": 1500}
+    path.write_text(json.dumps(settings), encoding="utf-8")
 
 
 def turns(model: FakeModel) -> list[dict[str, Any]]:

@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import CHAT, FENCED, RELEVANT, TOLD, TOOLS, Agent, files_below, injected, turns
+from agents import (
+    CHAT,
+    FENCED,
+    RELEVANT,
+    TOLD,
+    TOOLS,
+    Agent,
+    files_below,
+    give_time,
+    injected,
+    turns,
+)
 from fake_model import ANSWER, FakeModel, said, tool_names
 
 # Nobody is there to review hooks, or to be asked about tools.
@@ -52,6 +63,7 @@ def bare_codex(
     (folder / "config.toml").write_text(settings, encoding="utf-8")
     hooks = json.dumps({"hooks": {"UserPromptSubmit": [THEIR_HOOK]}})
     (folder / "hooks.json").write_text(hooks, encoding="utf-8")
+    give_time(project)
     return Agent(
         "codex",
         host_program("codex", "codex"),

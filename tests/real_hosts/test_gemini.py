@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import CHAT, FENCED, RELEVANT, TOLD, TOOLS, Agent, files_below, injected, turns
+from agents import (
+    CHAT,
+    FENCED,
+    RELEVANT,
+    TOLD,
+    TOOLS,
+    Agent,
+    files_below,
+    give_time,
+    injected,
+    turns,
+)
 from fake_model import ANSWER, FakeModel, said, tool_names
 
 # Nobody is there to be asked whether the folder is trusted, or a tool allowed.
@@ -39,6 +50,7 @@ def bare_gemini(
     folder = home / ".gemini"
     folder.mkdir()
     (folder / "settings.json").write_text(SETTINGS, encoding="utf-8")
+    give_time(project)
     return Agent(
         "gemini",
         host_program("gemini", "gemini"),

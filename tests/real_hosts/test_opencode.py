@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import CHAT, FENCED, RELEVANT, TOLD, TOOLS, Agent, files_below, injected, turns
+from agents import (
+    CHAT,
+    FENCED,
+    RELEVANT,
+    TOLD,
+    TOOLS,
+    Agent,
+    files_below,
+    give_time,
+    injected,
+    turns,
+)
 from fake_model import ANSWER, FakeModel, said, tool_names
 
 MODEL = ("--model", "fake/fake-model")
@@ -53,6 +64,7 @@ def bare_opencode(
     folder = home / ".config" / "opencode"
     folder.mkdir(parents=True)
     (folder / "opencode.jsonc").write_text(SETTINGS % fake_model.url, encoding="utf-8")
+    give_time(project)
     return Agent(
         "opencode",
         host_program("opencode", "opencode"),
