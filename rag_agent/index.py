@@ -263,8 +263,11 @@ class Index:
             results, took_ms=took, notes=(*results.notes, *self._notes(store, results.mode))
         )
 
-    def warm_up(self) -> None:
-        """Load the model in a thread of its own, so that hurried searches come to have vectors."""
+    def warm_up(self, seconds: float = 0.0) -> None:
+        """Load the model in a thread of its own, so that hurried searches come to have vectors.
+
+        Waits for it, but no longer than so many ``seconds``.
+        """
         if self._embedder is None and self._loading is None and not self._model_problem:
 
             def load_model() -> None:
@@ -273,6 +276,8 @@ class Index:
 
             self._loading = threading.Thread(target=load_model, name="model", daemon=True)
             self._loading.start()
+        if self._loading is not None and seconds:
+            self._loading.join(seconds)
 
     def catch_up(self) -> None:
         """Take in the changed files that hurried searches came across."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rag_agent.turns import Turn
     from rag_agent.types import Context
 
+_SHARE_FOR_MODEL = 0.5  # of the time budget; searching takes the rest
+
 _log = logging.getLogger(__name__)
 
 
@@ -65,7 +67,8 @@ def _context(index: Index, turn: Turn, settings: Config) -> tuple[Context, bool]
     """The context, and whether this process is to refresh the index."""
     from rag_agent import turns
 
-    index.warm_up()
+    # The first prompt of a session is worth waiting for meaning, as far as its time allows.
+    index.warm_up(settings.rag_time_budget_ms / 1000 * _SHARE_FOR_MODEL)
     search = partial(index.search, limit=settings.rag_top_k, hurried=True)
     context = turns.take_turn(turn, search, settings, index.memory)
     return context, turns.refresh_is_due(index.last_sync, settings, index.memory)
