@@ -20,6 +20,7 @@ _COMMANDS = ("UserPromptExpansion",)
 _STARTS = ("SessionStart",)
 # Starts after which nothing of the conversation, so nothing that was injected, is left in it.
 _FORGETTING = ("clear", "compact")
+# Gemini's comes after every turn with the trigger "auto", long before anything is compressed.
 _COMPRESSIONS = ("PreCompress",)
 # Hosts without commands of one's own that stay local: there a prompt that begins so is one.
 _PROMPTED = {"codex": "$rag", "gemini": "/rag"}
@@ -66,7 +67,9 @@ def understand(event: Mapping[str, Any], host: str = "") -> Request:
             kind, line = "command", prompted
     elif name in _COMMANDS:
         kind = "command"
-    elif name in _COMPRESSIONS or (name in _STARTS and _text(event, "source") in _FORGETTING):
+    elif (name in _STARTS and _text(event, "source") in _FORGETTING) or (
+        name in _COMPRESSIONS and _text(event, "trigger") == "manual"
+    ):
         kind = "forget"
     return Request(
         kind,

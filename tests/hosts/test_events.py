@@ -38,6 +38,7 @@ def test_codex_names_the_prompt_by_its_turn() -> None:
         ({"hook_event_name": "SessionStart", "source": "resume"}, "nothing"),
         ({"hook_event_name": "SessionStart"}, "nothing"),
         ({"hook_event_name": "PreCompress", "trigger": "manual"}, "forget"),
+        ({"hook_event_name": "PreCompress", "trigger": "auto"}, "nothing"),
         ({"hook_event_name": "PostToolUse"}, "nothing"),
         ({"hook_event_name": 7, "prompt": None}, "nothing"),
         ({}, "nothing"),
