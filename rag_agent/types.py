@@ -146,12 +146,20 @@ class Evidence:
 
     ``cosine`` is the highest raw cosine (None without vectors), ``coverage`` the share of the
     query's informative words found (by inverse document frequency, in [0, 1]), ``bm25`` the raw
-    sum (0 or more).
+    sum (0 or more) and ``passage`` the same per weight of the query's words, as one passage has it.
+    ``named`` says how weighty the names are that the hit defines and the query gives (0 to 1.4).
+
+    Of the query itself: ``words`` counts its informative words, ``familiar`` says how common they
+    are in the project (0 when none occurs, below 1).
     """
 
     cosine: float | None
     coverage: float
     bm25: float
+    passage: float = 0.0
+    named: float = 0.0
+    words: int = 0
+    familiar: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

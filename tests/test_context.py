@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -13,6 +16,7 @@ from rag_agent.commands.layout import preview
 from rag_agent.context import build_context, certainty, is_sure, pack, render_results, silence
 from rag_agent.context.excerpts import read, typed_name
 from rag_agent.context.fence import fenced, harmless
+from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, merged
 from rag_agent.context.pack import MOST_CHARACTERS
@@ -30,8 +34,10 @@ from rag_agent.types import (
     StoredDocument,
 )
 
-SURE = Evidence(cosine=0.7, coverage=1.0, bm25=30.0)
-UNSURE = Evidence(cosine=0.15, coverage=0.1, bm25=1.0)
+SURE = Evidence(0.7, 1.0, bm25=30.0, passage=0.9, named=0.5, words=4, familiar=0.5)
+UNSURE = Evidence(0.15, 0.1, bm25=1.0, passage=0.05, words=4, familiar=0.3)
+TURNS_FILE = Path(__file__).parent.parent / "fixtures" / "eval" / "turns.jsonl"
+TURNS = [json.loads(line) for line in TURNS_FILE.read_text(encoding="utf-8").splitlines()]
 
 
 def chunk(path: str, start: int, end: int, heading: str = "", text: str | None = None) -> Chunk:
@@ -389,18 +395,75 @@ def test_questions_about_a_project_are_looked_up(prompt: str) -> None:
     assert silence(prompt) is None
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "put that in a table",
+        "fix the typo",
+        "what did you just change?",
+        "can you run the tests for me?",
+        "warum hast du das so gemacht?",
+        "对另一个文件也做同样的修改",
+        "テストをもう一度実行して",
+    ],
+)
+def test_orders_that_only_the_conversation_explains_are_not_looked_up(prompt: str) -> None:
+    assert silence(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "how do I run the tests?",
+        "where is the error logged?",
+        "table colors",
+        "Request",
+        "fix openStore",
+        "run scripts/demo.py",
+        "format the output of `status`",
+        "缓存是怎么实现的",
+        "fix the cache",
+    ],
+)
+def test_what_names_a_thing_of_the_project_is_looked_up(prompt: str) -> None:
+    assert silence(prompt) is None
+
+
+def test_most_turns_of_a_conversation_are_silent_and_no_question_is() -> None:
+    turns = [turn for turn in TURNS if "wants" in turn]
+    wrong = [turn["text"] for turn in turns if turn["wants"] and silence(turn["text"])]
+    talk = [turn["text"] for turn in turns if not turn["wants"]]
+    assert wrong == []
+    assert sum(silence(text) is not None for text in talk) >= 0.9 * len(talk) > 400
+
+
+@given(st.text(max_size=300))
+def test_any_prompt_can_be_judged(prompt: str) -> None:
+    assert silence(prompt) is None or silence(prompt)
+
+
 def test_certainty_grows_with_each_kind_of_evidence() -> None:
-    middle = Evidence(cosine=0.4, coverage=0.5, bm25=8.0)
-    for better in (
-        Evidence(cosine=0.6, coverage=0.5, bm25=8.0),
-        Evidence(cosine=0.4, coverage=0.9, bm25=8.0),
-        Evidence(cosine=0.4, coverage=0.5, bm25=20.0),
-    ):
-        assert 0.0 < certainty(middle) < certainty(better) < 1.0
+    middle = Evidence(0.4, 0.5, bm25=8.0, passage=0.3, named=0.1, words=4, familiar=0.4)
+    better = [
+        replace(middle, **{name: value})
+        for name, value in [
+            ("cosine", 0.6),
+            ("coverage", 0.9),
+            ("passage", 0.8),
+            ("named", 0.6),
+            ("words", 12),
+            ("familiar", 0.6),
+        ]
+    ]
+    for found in better:
+        assert 0.0 < certainty(middle) < certainty(found) < 1.0
+    for found in better[1:]:
+        assert certainty(replace(middle, cosine=None)) < certainty(replace(found, cosine=None))
 
 
 def test_without_vectors_words_alone_can_be_sure_or_unsure() -> None:
-    assert certainty(Evidence(None, 1.0, 40.0)) > 0.1 > certainty(Evidence(None, 0.1, 2.0))
+    sure, unsure = (certainty(replace(evidence, cosine=None)) for evidence in (SURE, UNSURE))
+    assert sure > 0.1 > unsure
 
 
 def test_without_vectors_a_hit_with_most_of_the_words_is_not_called_unsure() -> None:
@@ -408,6 +471,33 @@ def test_without_vectors_a_hit_with_most_of_the_words_is_not_called_unsure() -> 
     assert is_sure(hit("a", (1, 2), evidence=small_index))
     assert not is_sure(hit("a", (1, 2), evidence=replace(small_index, coverage=0.4)))
     assert not is_sure(hit("a", (1, 2), evidence=replace(small_index, cosine=0.1)))
+
+
+# A prompt that leans on the one before
+
+
+@pytest.mark.parametrize("pair", [turn for turn in TURNS if "follows" in turn], ids=str)
+def test_a_prompt_without_a_subject_of_its_own_leans_on_the_one_before(
+    pair: dict[str, Any],
+) -> None:
+    assert leans_on(pair["text"], pair["before"]) == pair["follows"]
+
+
+def test_nothing_leans_on_nothing() -> None:
+    assert not leans_on("and where is it tested?", " ")
+
+
+def test_a_prompt_that_leans_is_searched_after_what_it_is_about() -> None:
+    query = joined(" and where is it tested? ", "how are webhooks verified?\n")
+    assert query == "how are webhooks verified?\nand where is it tested?"
+
+
+def test_a_chain_of_prompts_that_lean_keeps_its_subject_and_does_not_grow() -> None:
+    query = "how are webhooks verified?"
+    for _ in range(200):
+        query = joined("and where is it tested?", query)
+    assert query.startswith("how are webhooks verified?\n")
+    assert len(query) < 1_100
 
 
 def test_only_sure_hits_are_injected_and_each_decision_is_told() -> None:

@@ -8,12 +8,14 @@ from dataclasses import replace
 from rag_agent.search.lexical import count_words, path_words
 from rag_agent.search.matches import ChunkMatch, FileMatch
 from rag_agent.search.question import Question
-from rag_agent.search.signals import weight_of
+from rag_agent.search.signals import definition, name_match, weight_of
 from rag_agent.types import Chunk, Evidence
 
 _SHOWN = 3  # chunks a file: with 3, 2, 1, 1 … the changed lines of 69 % of bug fixes are shown
 # A further chunk must be worth showing beside the best one.
 _LEAST_SHARE = 0.3
+# What a defined name that is like the question says beside one that stands in it.
+_LIKENESS = 0.4
 
 
 def choose_chunks(question: Question, file: FileMatch, alpha: float) -> list[Chunk]:
@@ -34,10 +36,15 @@ def evidence(question: Question, file: FileMatch) -> Evidence:
             found.update(count_words(question, chunk.stored.chunk.text)[0])
     found.update(path_words(file.document.path))
     cosines = file.best_cosines(1)
+    bm25 = max(file.best_passages(1), default=0.0)
     return Evidence(
         cosine=cosines[0] if cosines else None,
         coverage=question.coverage(found),
-        bm25=max(file.best_passages(1), default=0.0),
+        bm25=bm25,
+        passage=bm25 / question.weight if question.words else 0.0,
+        named=definition(question, file) + _LIKENESS * name_match(question, file),
+        words=len(question.words),
+        familiar=question.familiar,
     )
 
 

@@ -27,7 +27,8 @@ class Question:
 
     ``words`` are stems with how often the query has them, ``rarity`` their inverse document
     frequency over passages (more than 0), ``names`` whatever may be the name of a definition, as
-    written. ``absent`` are the words that no passage holds; they too count in ``coverage``.
+    written. ``absent`` are the words that no passage holds; they too count in ``coverage``, with
+    the rarity ``rarest``.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Question:
     rarity: Mapping[str, float]
     names: tuple[str, ...] = ()
     absent: frozenset[str] = frozenset()
+    rarest: float = 1.0
 
     def rarity_of(self, word: str) -> float:
         """The word's rarity; for a word that the question lacks that of its average word."""
@@ -42,13 +44,22 @@ class Question:
         if known is not None:
             return known
         # A question without any word ("???") is answered by meaning alone.
-        return math.fsum(self.rarity.values()) / len(self.rarity) if self.rarity else 1.0
+        return self.weight / len(self.rarity) if self.rarity else 1.0
+
+    @property
+    def weight(self) -> float:
+        """The rarity of all words together."""
+        return math.fsum(self.rarity.values())
+
+    @property
+    def familiar(self) -> float:
+        """How common its words are in the project: 0 when none occurs, below 1."""
+        return max(0.0, 1 - self.weight / len(self.rarity) / self.rarest) if self.rarity else 0.0
 
     def coverage(self, found: Iterable[str]) -> float:
         """Share of the question's words that were found, weighted by rarity, in [0, 1]."""
-        total = sum(self.rarity.values())
         covered = sum(self.rarity[word] for word in set(found) if word in self.rarity)
-        return covered / total if total else 0.0
+        return covered / self.weight if self.rarity else 0.0
 
 
 def read_question(store: Store, text: str) -> tuple[Question, list[str]]:
@@ -77,6 +88,7 @@ def read_question(store: Store, text: str) -> tuple[Question, list[str]]:
         rarity={word: rarity(frequencies.get(word, 0), total) for word in counts},
         names=_names(text),
         absent=frozenset(word for word in counts if not frequencies.get(word)),
+        rarest=rarity(0, total),
     )
     return question, notes
 
