@@ -9,6 +9,8 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+
 from rag_agent.errors import RagError
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from rag_agent.types import SyncReport
 
 _log = logging.getLogger(__name__)
+
+_LOOK_EVERY = 0.1  # seconds between two looks, and so between two progress notifications
 
 
 class Stopped(BaseException):
@@ -169,3 +173,12 @@ class CommandJob(Job):
         from rag_agent.commands import slash
 
         self.answer = slash.run(self._call, lambda: nullcontext(index), self._report)
+
+
+async def is_set(event: threading.Event) -> bool:
+    """Whether something of a job has happened, after waiting a moment for it."""
+
+    def wait() -> bool:
+        return event.wait(_LOOK_EVERY)
+
+    return await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)

@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
-from rag_agent import paths
 from rag_agent.commands.health import status_data
 from rag_agent.commands.layout import by_reason, counted, duration
-from rag_agent.errors import RagError, StoreBusy, WalkError
-from rag_agent.hosts.events import Request, reply, understand
-from rag_agent.progress import silent
-from rag_agent.server.job import CommandJob, Job
+from rag_agent.errors import StoreBusy, WalkError
+from rag_agent.server.bridge import Bridge, ShowProgress
+from rag_agent.server.job import Job, is_set
 from rag_agent.server.reader import Reader
 from rag_agent.server.tools import IndexArguments, QueryArguments
 from rag_agent.server.turns import TurnTaker
 from rag_agent.types import Activity
 
 if TYPE_CHECKING:
-    from rag_agent.commands.parsing import Call
     from rag_agent.index import Index
     from rag_agent.progress import Progress
     from rag_agent.types import Status, SyncReport
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
-ShowProgress = Callable[["Progress"], Awaitable[None]]
 
 PATIENCE = 20.0  # seconds an index call lasts at most; hosts give up after 60
 _LOOK_EVERY = 0.1  # seconds between two progress notifications
@@ -51,7 +44,8 @@ class Project:
         self._patience = patience
         self._reader = Reader()
         self._job: Job | None = None
-        self._turns = TurnTaker(self._reader, self._refresh)
+        turns = TurnTaker(self._reader, self._refresh)
+        self.bridge = Bridge(self._reader, turns, self._begin, patience)
         self._resumed = False
         self._stopping = False
 
@@ -96,44 +90,6 @@ class Project:
             return f"indexing {target} was stopped; what is done is kept. Call rag_index to go on."
         return _in_background(job) if waiting or job.result is None else _summary(job)
 
-    async def hear(self, base: Path, host: str, event: Mapping[str, Any]) -> str:
-        """The reply to an event of a host's hook, in that host's JSON. Never raises RagError."""
-        request = understand(event, host)
-        text, note = await self._heard(base, request)
-        return reply(host, request, text, note)
-
-    async def command(
-        self, base: Path, line: str, show: ShowProgress | None = None
-    ) -> dict[str, object]:
-        """What a ``/rag`` line has to say: ``verb``, ``level``, ``text``, ``data``.
-
-        Long work is waited for as long as there is somebody to ``show`` progress to, else for
-        ``patience``; then it goes on in the background. Cancelling stops it.
-        """
-        from rag_agent.commands import slash
-        from rag_agent.commands.parsing import Usage
-
-        try:
-            call = slash.parse_line(line)
-        except Usage as usage:
-            return slash.problem("", usage)
-        if call.verb.resumes or call.verb.name == "clear":
-            try:
-                return await self._long_command(base, call, show)
-            except StoreBusy as busy:
-                return slash.problem(call.verb.name, busy)
-        return await self._reader.ask(
-            base, lambda index: slash.run(call, lambda: nullcontext(index), silent)
-        )
-
-    async def offers(self, base: Path, line: str) -> list[dict[str, str]]:
-        """What may complete a ``/rag`` line."""
-        from rag_agent.commands import slash
-
-        return await self._reader.ask(
-            base, lambda index: slash.offers(line, base, lambda: nullcontext(index))
-        )
-
     def warm_up(self, base: Path) -> None:
         """Make ready for the first turn, in the background: index open, model loaded."""
 
@@ -167,25 +123,6 @@ class Project:
         found = await self._reader.ask(base, lambda index: index.status())
         return json.dumps(_status(found, self._job), ensure_ascii=False)
 
-    async def _heard(self, base: Path, request: Request) -> tuple[str, str]:
-        # Heavy, and not for answering initialize.
-        from rag_agent import config as configuration
-        from rag_agent.turns import Turn
-
-        try:
-            if request.kind == "turn":
-                settings = configuration.load(paths.store_folder(base, os.environ)[0])
-                turn = Turn(request.prompt, request.session, request.id)
-                return await self._turns.take(base, turn, settings)
-            if request.kind == "command":
-                answer = await self.command(base, request.line)
-                return str(answer["text"]), ""
-            if request.kind == "forget":
-                await self._turns.forget(base, request.session)
-        except RagError as error:
-            return "", f"rag_agent: {error}"
-        return "", ""
-
     def _refresh(self, base: Path) -> None:
         """Refresh in the background, ahead of the vectors that are being made."""
         if self._job is None or self._job.ended.is_set():
@@ -193,30 +130,6 @@ class Project:
             self._job.start()
         else:
             self._job.refresh()
-
-    async def _long_command(
-        self, base: Path, call: Call, show: ShowProgress | None
-    ) -> dict[str, object]:
-        job = CommandJob(base, call)
-        await self._begin(job, urgent=call.verb.name == "clear")
-        end = time.monotonic() + (self._patience if show is None else math.inf)
-        told: Progress | None = None
-        try:
-            while time.monotonic() < end and not await _is_set(job.ended):
-                if show is not None and job.progress is not None and job.progress is not told:
-                    told = job.progress
-                    await show(told)
-        except anyio.get_cancelled_exc_class():
-            job.stop()
-            raise
-        if job.answer is not None:
-            return job.answer
-        level, text = "info", f"{call.verb.name} goes on in the background; /rag status tells."
-        if job.stopped:
-            text = f"{call.verb.name} was stopped; what is done is kept."
-        elif job.error is not None:
-            level, text = "error", f"{call.verb.name} failed: {job.error}"
-        return {"verb": call.verb.name, "level": level, "text": text, "data": None}
 
     def _resume(self, base: Path, pending: int) -> None:
         """Go on, once, with the vectors that an earlier process left when its client went away."""
@@ -266,7 +179,7 @@ class Project:
         told = 0
         shown: Progress | None = None
         while time.monotonic() < end:
-            if await _is_set(job.searchable):
+            if await is_set(job.searchable):
                 return True
             progress = job.progress
             if show is not None:
@@ -292,13 +205,6 @@ def _target(base: Path, path: str) -> Path:
         raise WalkError(
             f"{named[:200]!r} is no path ({error}); name a folder or file of this project"
         ) from error
-
-
-async def _is_set(event: threading.Event) -> bool:
-    def wait() -> bool:
-        return event.wait(_LOOK_EVERY)
-
-    return await anyio.to_thread.run_sync(wait, abandon_on_cancel=True)
 
 
 def _in_background(job: Job) -> str:

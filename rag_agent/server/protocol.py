@@ -34,8 +34,9 @@ from rag_agent import __version__, hosts
 from rag_agent.errors import RagError, WalkError
 from rag_agent.paths import store_folder
 from rag_agent.progress import Progress
+from rag_agent.server.bridge import ShowProgress
 from rag_agent.server.listener import Listener
-from rag_agent.server.project import Project, ShowProgress
+from rag_agent.server.project import Project
 from rag_agent.server.stdio import GRACE, Lifeline
 from rag_agent.server.tools import (
     ARGUMENTS,
@@ -177,9 +178,9 @@ class _Handlers:
         arguments = known[params.name].model_validate(params.arguments or {})
         base = await self._folder(context, params)
         if isinstance(arguments, EventArguments):
-            return await self._project.hear(base, self._host, arguments.model_dump())
+            return await self._project.bridge.hear(base, self._host, arguments.model_dump())
         if isinstance(arguments, LineArguments) and params.name == "rag_complete":
-            return json.dumps(await self._project.offers(base, arguments.line))
+            return json.dumps(await self._project.bridge.offers(base, arguments.line))
         try:
             if isinstance(arguments, LineArguments):
                 return await self._command(context, base, arguments.line)
@@ -194,7 +195,7 @@ class _Handlers:
             await self._follow(base)  # what was called may have made a store
 
     async def _command(self, context: Context, base: Path, line: str) -> str:
-        answer = await self._project.command(base, line, self._bridge_report(context))
+        answer = await self._project.bridge.command(base, line, self._bridge_report(context))
         return json.dumps(answer, ensure_ascii=False)
 
     def _bridge_report(self, context: Context) -> ShowProgress:
@@ -210,7 +211,7 @@ class _Handlers:
 
     async def _hear(self, host: str, event: Mapping[str, Any]) -> str:
         base = self._base or _working_folder()
-        return await self._project.hear(base, host, event)
+        return await self._project.bridge.hear(base, host, event)
 
     async def _follow(self, base: Path) -> None:
         # Shielded: a call that is cancelled must not leave a socket half opened.
