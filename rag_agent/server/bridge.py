@@ -16,7 +16,7 @@ from rag_agent import paths
 from rag_agent.errors import RagError, StoreBusy
 from rag_agent.hosts.events import Request, reply, understand
 from rag_agent.progress import silent
-from rag_agent.server.job import CommandJob, Job
+from rag_agent.server.job import CommandJob, Job, is_set
 from rag_agent.server.reader import Reader
 from rag_agent.server.turns import TurnTaker
 
