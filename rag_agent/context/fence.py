@@ -16,11 +16,21 @@ _PREAMBLE = (
 _INVISIBLE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-# Our own fence, the control tokens of models, the tags with which hosts speak to them.
+# What makes a terminal change colours, titles or links, with what it carries: CSI, then OSC and
+# other strings up to their end or the line's, then the two-character ones.
+_ESCAPES = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
+    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"
+    "|\x1b[ -/]*[0-~]"
+)
+# Our own fence, the control tokens of models, the tags with which hosts speak to them, roles.
 _LOOK_ALIKE = re.compile(
-    rf"<(?=\s*/?\s*(?:{_TAG}|system-reminder|function_calls|function_results|antml:)|\|)",
+    rf"<(?=\s*/?\s*(?:{_TAG}|system-reminder|function_calls|function_results|antml:)|\|"
+    r"|/?(?:system|assistant|human|(?:start|end)_of_turn)>|<\s*/?SYS>>)",
     re.IGNORECASE,
 )
+_TURN = re.compile(r"^(\s*(?:Human|Assistant)):", re.MULTILINE)
+_INSTRUCTION = re.compile(r"\[(/?INST)\]")
 
 
 def fenced(body: str) -> str:
@@ -34,12 +44,13 @@ def fenced(body: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text without invisible characters, and with what looks like a fence disarmed.
+    """The text without escapes and invisible characters, and with what looks like a fence disarmed.
 
     Ordinary code stays as it is; ``<`` becomes ``&lt;`` where a mark of ours, a control token of a
-    model or a tag of a host begins.
+    model or a tag of a host begins, and marks of turns and instructions get other punctuation.
     """
-    return _LOOK_ALIKE.sub("&lt;", _INVISIBLE.sub("", text))
+    seen = _INVISIBLE.sub("", _ESCAPES.sub("", text))
+    return _INSTRUCTION.sub(r"(\1)", _TURN.sub(r"\1 -", _LOOK_ALIKE.sub("&lt;", seen)))
 
 
 def one_line(text: str) -> str:
