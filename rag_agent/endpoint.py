@@ -14,6 +14,7 @@ from binascii import crc32
 
 TYPE_CHECKING = False  # as typing's, which costs more to import than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from socket import socket
 
 STORE = (".pi", "rag")
@@ -90,6 +91,39 @@ def remove_dead(path: str) -> None:
             os.unlink(path)  # noqa: PTH108
         except OSError:
             return
+
+
+def remove_of(pid: int) -> None:
+    """Remove the sockets of a process that ends."""
+    _remove(lambda owner: owner == pid)
+
+
+def remove_of_dead() -> None:
+    """Remove the sockets of processes that were killed."""
+    _remove(lambda owner: not _is_alive(owner))
+
+
+def _remove(is_meant: Callable[[int], bool]) -> None:
+    if os.name == "nt":
+        return  # pipes go with their process
+    try:
+        names = os.listdir(folder())  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        owner = name.removesuffix(_SUFFIX).rpartition("-")[2]
+        if name.endswith(_SUFFIX) and owner.isdecimal() and is_meant(int(owner)):
+            remove_dead(f"{folder()}/{name}")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def is_same_user(link: socket) -> bool:

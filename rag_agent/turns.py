@@ -29,6 +29,7 @@ _LOOKED = "refresh looked"
 _REFRESHED = "refresh"
 
 INJECTED, ABSTAINED, TIMED_OUT, TOKENS = "injections", "abstentions", "time_outs", "tokens"
+_ANSWERED = "this prompt has been answered already"
 _COUNTERS = (INJECTED, ABSTAINED, TIMED_OUT, TOKENS)
 
 
@@ -57,7 +58,7 @@ def take_turn(
     if memory is not None and turn.session:
         try:
             if turn.id and not memory.claim(turn.session, turn.id):
-                return Context("", 0, (), ("this prompt has been answered already",))
+                return Context("", 0, (), (_ANSWERED,))
             shown = memory.shown(turn.session)
             before = memory.prompt_before(turn.session)
         except StoreError as error:
@@ -74,8 +75,12 @@ def take_turn(
 
 
 def record(turn: Turn, context: Context, settings: Config, memory: TurnMemory | None) -> None:
-    """Remember and count what a turn was given, so that it is not given again."""
-    if memory is None or not settings.rag_enabled:
+    """Remember and count what a turn was given, so that it is not given again.
+
+    Commands of a host, and prompts that a second hook asked for, are no turns.
+    """
+    is_none = context.reasons == (_ANSWERED,) or turn.prompt.lstrip().startswith("/")
+    if memory is None or not settings.rag_enabled or is_none:
         return
     try:
         if turn.session and context.query:

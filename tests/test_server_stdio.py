@@ -16,6 +16,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
+from rag_agent import endpoint
+
 # The first revision, the last one with a handshake, and the one without.
 HANDSHAKES = ["2024-11-05", "2025-06-18", "2025-11-25"]
 MODERN = "2026-07-28"
@@ -306,3 +308,24 @@ def test_the_death_of_the_parent_ends_the_process_although_stdin_is_open(
     # stdin is open at this end; stdout ends when the server, its last owner, is gone.
     assert wire.process.stdout is not None
     assert wire.process.stdout.read() == b""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals and sockets")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_server_takes_its_socket_with_it_or_leaves_it_to_the_next(
+    start: Callable[..., Wire], folder: Path, end: signal.Signals
+) -> None:
+    store = folder / ".pi" / "rag"
+    store.mkdir(parents=True)
+    first = start()
+    first.handshake()
+    assert len(endpoint.addresses(str(store))) == 1
+    first.process.send_signal(end)
+    first.process.wait(SECONDS)
+    assert len(endpoint.addresses(str(store))) == (end is signal.SIGKILL)
+    second = start()
+    second.handshake()
+    (address,) = endpoint.addresses(str(store))
+    assert address.endswith(f"-{second.process.pid}.sock")
+    second.close()
+    assert endpoint.addresses(str(store)) == []

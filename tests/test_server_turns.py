@@ -135,7 +135,8 @@ async def test_only_a_bridge_has_the_tools_of_one(folder: Path) -> None:
     async with connected("pi") as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert internal < set(tools)
-        assert all(tools[name].meta == {"anthropic/alwaysLoad": False} for name in internal)
+        hidden = {"anthropic/alwaysLoad": False, "ui": {"visibility": ["app"]}}
+        assert all(tools[name].meta == hidden for name in internal)
     async with connected("") as client:
         assert {t.name for t in (await client.list_tools()).tools}.isdisjoint(internal)
         refused = await client.call_tool("rag_hook", {"hook_event_name": "UserPromptSubmit"})

@@ -143,10 +143,13 @@ def test_turns_are_counted_by_what_became_of_them(index: Index) -> None:
     assert index.status().injection == {}
     given = take(index, ABOUT_WEBHOOKS, "session")
     take(index, "thanks, that works", "session")
+    take(index, "/compact", "session")
+    take(index, ABOUT_WEBHOOKS, "session", id="prompt 1")
+    take(index, ABOUT_WEBHOOKS, "session", id="prompt 1")
     turns.record_time_out(index.memory)
     assert index.status().injection == {
         "injections": 1,
-        "abstentions": 1,
+        "abstentions": 2,
         "time_outs": 1,
         "tokens": given.tokens,
     }

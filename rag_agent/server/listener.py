@@ -47,6 +47,7 @@ class Listener:
             return
         self.close()
         self._store = store
+        endpoint.remove_of_dead()
         try:
             address = endpoint.address(store, os.getpid())
             await self._open(address)

@@ -14,6 +14,8 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TextIO
 
+from rag_agent import endpoint
+
 GRACE = 1.0  # seconds to end a transaction; then the process goes, which loses only that one
 _LOOK_FOR_PARENT_EVERY = 1.0  # seconds
 # In JSON: a pair of surrogates, half a pair (the group), or another escape.
@@ -104,5 +106,6 @@ class Lifeline:
 
 
 def _leave(code: int) -> None:
+    endpoint.remove_of(os.getpid())
     logging.shutdown()
     os._exit(code)

@@ -93,8 +93,9 @@ _INTERNAL_HELP = {
     "rag_command": "For the plugin of rag_agent, not for models: runs a /rag command.",
     "rag_complete": "For the plugin of rag_agent, not for models: completes a /rag command.",
 }
-# Claude Code keeps such tools out of what a model is told (its plugin calls them all the same).
-_DEFERRED = {"anthropic/alwaysLoad": False}
+# By either Claude Code (2.1.332) keeps a tool out of what a model is told, the first in plugins
+# only; its hooks call them all the same.
+_HIDDEN = {"anthropic/alwaysLoad": False, "ui": {"visibility": ["app"]}}
 
 
 def internal_tools() -> list[Tool]:
@@ -104,7 +105,7 @@ def internal_tools() -> list[Tool]:
             name=name,
             description=_INTERNAL_HELP[name],
             input_schema=_schema(arguments),
-            _meta=_DEFERRED,
+            _meta=_HIDDEN,
         )
         for name, arguments in INTERNAL.items()
     ]
