@@ -37,11 +37,13 @@ def evidence(question: Question, file: FileMatch) -> Evidence:
     found.update(path_words(file.document.path))
     cosines = file.best_cosines(1)
     bm25 = max(file.best_passages(1), default=0.0)
+    # BM25 counts a word as often as the question has it; a pasted log repeats its words.
+    repeated = sum(question.rarity[word] * count for word, count in question.words.items())
     return Evidence(
         cosine=cosines[0] if cosines else None,
         coverage=question.coverage(found),
         bm25=bm25,
-        passage=bm25 / question.weight if question.words else 0.0,
+        passage=bm25 / repeated if repeated else 0.0,
         named=definition(question, file) + _LIKENESS * name_match(question, file),
         words=len(question.words),
         familiar=question.familiar,

@@ -283,3 +283,14 @@ def test_an_explanation_names_each_part_and_the_evidence(indexed: Any) -> None:
     assert any("words of the question" in line for line in lines)
     assert lines[-1].startswith("evidence: ")
     assert "cosine 0.98" in lines[-1]
+
+
+def test_a_question_that_repeats_itself_is_not_answered_any_better(indexed: Any) -> None:
+    store = indexed(FILES)
+    question = "parse the query string of a lost parcel"
+    once, often = (
+        search(store, f"{question} " * times, embedder=None).hits[0].evidence for times in (1, 20)
+    )
+    assert often.passage == pytest.approx(once.passage)
+    assert (often.words, often.familiar) == (once.words, once.familiar)
+    assert 0.0 < once.familiar < 1.0
