@@ -8,6 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # typing's costs more to import than this module saves
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 
@@ -35,3 +36,20 @@ class LateLogger:
         import logging
 
         return getattr(logging.getLogger(self._name), attribute)
+
+
+def late_names(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose names, by module, are imported when first used."""
+    homes = {name: module for module, names in modules.items() for name in names}
+
+    def find(name: str) -> Any:
+        import importlib
+        import sys
+
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)  # over a module of the same name
+        return value
+
+    return find

@@ -7,11 +7,15 @@ import stat
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 
 from rag_agent.endpoint import STORE, nearest_store
 from rag_agent.errors import ConfigError, StoreError
-from rag_agent.types import Scope
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from rag_agent.types import Scope
 
 APPLICATION_ID = 0x52414741  # "RAGA": marks our SQLite files (sqlite.org/fileformat2.html, byte 68)
 VARIABLE = "PI_RAG_DIR"

@@ -1,11 +1,18 @@
-"""The SQLite file of an index: the only place that knows SQL."""
+"""The SQLite file of an index: the only place that knows SQL.
+
+What is public here is imported when it is first used: a hook takes a ``glance`` without the rest.
+"""
 
 from __future__ import annotations
 
-from rag_agent.store.aside import set_aside_if_corrupt
-from rag_agent.store.filters import Filter
-from rag_agent.store.records import Counts, PassageMatch, Pending, StoredChunk
-from rag_agent.store.store import Store
+from rag_agent.late import late_names
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.store.aside import set_aside_if_corrupt
+    from rag_agent.store.filters import Filter
+    from rag_agent.store.records import Counts, PassageMatch, Pending, StoredChunk
+    from rag_agent.store.store import Store
 
 __all__ = [
     "Counts",
@@ -16,3 +23,13 @@ __all__ = [
     "StoredChunk",
     "set_aside_if_corrupt",
 ]
+
+__getattr__ = late_names(
+    __name__,
+    {
+        "aside": ("set_aside_if_corrupt",),
+        "filters": ("Filter",),
+        "records": ("Counts", "PassageMatch", "Pending", "StoredChunk"),
+        "store": ("Store",),
+    },
+)

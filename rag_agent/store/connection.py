@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
 
 import apsw
 
@@ -16,7 +14,14 @@ from rag_agent.late import LateLogger
 from rag_agent.paths import APPLICATION_ID
 from rag_agent.store import migrations
 from rag_agent.store.faults import translated
-from rag_agent.store.records import Row
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from rag_agent.store.records import Row
+
+    VectorEngine = Literal["sqlite-vec", "numpy"]
 
 logger = LateLogger(__name__)
 
@@ -24,8 +29,6 @@ BUSY_TIMEOUT = 5000  # milliseconds; a document's transaction takes a few
 # Vectors of 384 float32: two fill 75 % of a page of 4,096 bytes, five 95 % of one of 8,192.
 _PAGE_SIZE = 8192
 _CACHE_KIB = 16_000
-
-VectorEngine = Literal["sqlite-vec", "numpy"]
 
 
 class Database:
@@ -109,6 +112,8 @@ class Database:
     def _load_extension(self) -> bool:
         # Not `import sqlite_vec`: that imports the standard sqlite3 module, which not every Python
         # has and which must not share a process with apsw.
+        import importlib.util
+
         spec = importlib.util.find_spec("sqlite_vec")
         if spec is None or spec.origin is None:
             return False

@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from rag_agent.late import LateModule
 from rag_agent.store import roots
-from rag_agent.store.connection import Database
-from rag_agent.store.filters import Filter
 from rag_agent.store.folding import fold
-from rag_agent.store.records import PassageMatch, passage_text
-from rag_agent.types import Definition
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent import types
+    from rag_agent.store import records
+    from rag_agent.store.connection import Database
+    from rag_agent.store.filters import Filter
+    from rag_agent.store.records import PassageMatch
+    from rag_agent.types import Definition
+else:
+    records = LateModule("rag_agent.store.records")
+    types = LateModule("rag_agent.types")
 
 # Weights of the columns text, stem, folders, names (RANKING.md, point 11).
 PASSAGE_WEIGHTS = (1.0, 2.0, 1.0, 2.0)
@@ -38,6 +47,18 @@ def match(
     half of the passages hold says little and costs most. Words left out come back when the rare
     ones alone do not fill ``k``.
     """
+    return _with_text(database, ranked(database, words, k, where, postings, weights))
+
+
+def ranked(
+    database: Database,
+    words: Sequence[str],
+    k: int,
+    where: Filter | None = None,
+    postings: int = 20_000,
+    weights: tuple[float, float, float, float] = PASSAGE_WEIGHTS,
+) -> list[tuple[int, float]]:
+    """The same without what the passages are: (id, score)."""
     frequencies = passage_frequencies(database, words)
     rarest = sorted((word for word in frequencies), key=lambda word: (frequencies[word], word))
     if not rarest or k < 1:
@@ -49,7 +70,7 @@ def match(
         # may leave none of them.
         more = len(rarest) if where else affordable + 1
         found = _ranked(database, rarest[:more], k, where, weights)
-    return _with_text(database, found)
+    return found
 
 
 def match_paths(
@@ -80,7 +101,7 @@ def definitions(
         f"WHERE TRUE{condition} ORDER BY n.chunk_id, n.start_line",
         (json.dumps(sorted({fold(name) for name in names})), *bindings),
     )
-    return [(chunk_id, Definition(*rest)) for chunk_id, *rest in rows]
+    return [(chunk_id, types.Definition(*rest)) for chunk_id, *rest in rows]
 
 
 def passage_frequencies(database: Database, words: Sequence[str]) -> dict[str, int]:
@@ -165,11 +186,11 @@ def _with_text(database: Database, found: Sequence[tuple[int, float]]) -> list[P
         if identifier in by_id:
             _, chunk_id, document_id, path, start, end, begin, length, own, text = by_id[identifier]
             matches.append(
-                PassageMatch(
+                records.PassageMatch(
                     passage_id=identifier,
                     chunk_id=chunk_id,
                     document_id=document_id,
-                    text=passage_text(text, begin, length, own),
+                    text=records.passage_text(text, begin, length, own),
                     score=score,
                     path=path,
                     start=start,

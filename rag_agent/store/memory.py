@@ -9,13 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 import apsw
 
 from rag_agent.errors import StoreError
 from rag_agent.store.faults import translated
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
 
 _FILE = "turns.db"
 _VERSION = 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
     from rag_agent.store.connection import Database
 

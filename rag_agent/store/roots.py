@@ -6,15 +6,22 @@ import os
 from pathlib import Path
 
 from rag_agent.errors import StoreError
-from rag_agent.store.connection import Database
-from rag_agent.store.filters import Filter
-from rag_agent.types import Root
+from rag_agent.late import LateModule
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent import types
+    from rag_agent.store.connection import Database
+    from rag_agent.store.filters import Filter
+    from rag_agent.types import Root
+else:
+    types = LateModule("rag_agent.types")
 
 
 def all_roots(database: Database) -> list[Root]:
     """In the order in which they were added."""
     rows = database.rows("SELECT id, path FROM roots ORDER BY id")
-    return [Root(identifier, _absolute(database, stored)) for identifier, stored in rows]
+    return [types.Root(identifier, _absolute(database, stored)) for identifier, stored in rows]
 
 
 def add(database: Database, path: str) -> Root:
@@ -28,7 +35,7 @@ def add(database: Database, path: str) -> Root:
         is_file = Path(real).is_file()
         database.rows("INSERT INTO roots (path, is_file) VALUES (?, ?)", (stored, is_file))
         identifier = database.value("SELECT last_insert_rowid()")
-    return Root(identifier, real)
+    return types.Root(identifier, real)
 
 
 def remove(database: Database, root: Root) -> int:
@@ -51,15 +58,20 @@ class Shown:
 
     def __init__(self, database: Database) -> None:
         rows = database.rows("SELECT id, path, is_file FROM roots ORDER BY id")
-        self.roots = {row[0]: Root(row[0], _absolute(database, row[1])) for row in rows}
+        self._paths = {row[0]: _absolute(database, row[1]) for row in rows}
         self._files = {row[0] for row in rows if row[2]}
         self._several = len(rows) > 1
         home = _home(_folder(database))
         self._within = {
-            identifier: Path(root.path).relative_to(home).as_posix()
-            for identifier, root in self.roots.items()
-            if home is not None and Path(root.path).is_relative_to(home)
+            identifier: Path(path).relative_to(home).as_posix()
+            for identifier, path in self._paths.items()
+            if home is not None and Path(path).is_relative_to(home)
         }
+
+    @property
+    def roots(self) -> dict[int, Root]:
+        """All roots by their ids."""
+        return {number: types.Root(number, path) for number, path in self._paths.items()}
 
     def path(self, root_id: int, path: str) -> str:
         """How the document ``path`` of a root is shown."""
@@ -72,7 +84,7 @@ class Shown:
 
     def absolute(self, root_id: int, path: str) -> str:
         """The document's absolute path, POSIX; a root that is a file is its own document."""
-        base = Path(self.roots[root_id].path).as_posix()
+        base = Path(self._paths[root_id]).as_posix()
         if root_id in self._files or not path:
             return base
         return f"{base.rstrip('/')}/{path}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rag_agent.late import LateModule
 from rag_agent.store import filters, lexical, roots
-from rag_agent.store.connection import Database, VectorEngine, open_database
+from rag_agent.store.connection import Database, open_database
 from rag_agent.store.filters import Filter
 from rag_agent.store.records import (
     DOCUMENT_COLUMNS,
@@ -35,6 +35,7 @@ from rag_agent.types import (
 
 if TYPE_CHECKING:
     from rag_agent.store import dense, maintenance, writing
+    from rag_agent.store.connection import VectorEngine
     from rag_agent.types import Matrix, Vector
 else:
     dense = LateModule("rag_agent.store.dense")
