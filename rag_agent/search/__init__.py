@@ -6,7 +6,13 @@ them by file, ``fusion`` and ``signals`` rank the files, ``passages`` chooses th
 
 from __future__ import annotations
 
-from rag_agent.search.explain import explain
-from rag_agent.search.hybrid import SearchOptions, search
+from rag_agent.late import late_names
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.search.explain import explain
+    from rag_agent.search.hybrid import SearchOptions, search
 
 __all__ = ["SearchOptions", "explain", "search"]
+
+__getattr__ = late_names(__name__, {"explain": ("explain",), "hybrid": ("SearchOptions", "search")})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -44,20 +43,15 @@ def find_candidates(
     )
 
 
-Counted = tuple[float, Mapping[str, int], int]
-"""A passage's BM25, its counts of the question's words, its length in words."""
-
-
-def _passages(store: Store, question: Question, where: Filter | None) -> dict[int, list[Counted]]:
+def _passages(
+    store: Store, question: Question, where: Filter | None
+) -> dict[int, list[lexical.Counted]]:
     """By chunk, the passages that matched."""
     average = store.average_passage_words()
-    found: dict[int, list[Counted]] = {}
+    found: dict[int, list[lexical.Counted]] = {}
     for match in store.match(list(question.words), lexical.CANDIDATES, where):
-        counts, length = lexical.count_words(question, match.text)
-        in_path = lexical.path_words(match.path)
-        counts_with_path = lexical.with_words(counts, in_path)
-        score = lexical.bm25(question, counts_with_path, length + len(in_path), average)
-        found.setdefault(match.chunk_id, []).append((score, counts, length))
+        counted = lexical.count_passage(question, match.text, match.path, average)
+        found.setdefault(match.chunk_id, []).append(counted)
     return found
 
 
@@ -92,24 +86,13 @@ def _by_path(
 def _match(
     question: Question,
     stored: StoredChunk,
-    passages: Sequence[Counted],
+    passages: Sequence[lexical.Counted],
     cosines: Mapping[int, float],
     asked: Mapping[int, Sequence[Definition]],
     average: float,
 ) -> ChunkMatch:
-    counts: dict[str, int] = {}
-    length = 0
-    for _, words, size in passages:
-        length += size
-        for word, count in words.items():
-            counts[word] = counts.get(word, 0) + count
-    # The passages that did not match have other words; what they add is length.
-    everything = len(stored.chunk.passages) or 1
-    length = max(length, math.ceil(everything * average))
-    in_path = lexical.path_words(stored.document.path)
-    score = lexical.bm25(
-        question, lexical.with_words(counts, in_path), length + len(in_path), 2.5 * average
-    )
+    everything, path = len(stored.chunk.passages), stored.document.path
+    score, counts = lexical.count_chunk(question, passages, everything, path, average)
     return ChunkMatch(
         stored=stored,
         passages=tuple(sorted((score for score, _, _ in passages), reverse=True)),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rag_agent.search.matches import FileMatch
-from rag_agent.types import Kind
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.search.matches import FileMatch
+    from rag_agent.types import Kind
 
 # How many of its best places speak for a file: source code answers in several, prose in one.
 _PLACES: dict[Kind, int] = {"code": 3, "prose": 1, "data": 1}

@@ -6,12 +6,18 @@ weights for rare words differ, which costs 0.003-0.006 nDCG@10, so the best are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from rag_agent.search.question import Question
 from rag_agent.tokens import runs, stems, words
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.search.question import Question
+
+    Counted = tuple[float, Mapping[str, int], int]
 
 CANDIDATES = 200  # passages; they hold 0.995 of the files that answer
 _SATURATION = 1.5  # k1: how soon a further occurrence stops counting
@@ -65,3 +71,34 @@ def bm25(question: Question, counts: Mapping[str, int], length: int, average: fl
             gain = occurrences * (_SATURATION + 1) / (occurrences + norm)
             score += asked * question.rarity[word] * gain
     return score
+
+
+def count_passage(question: Question, text: str, path: str, average: float) -> Counted:
+    """A passage's BM25 with the words of its path, its counts without them, its length in words.
+
+    ``average`` is the mean length of passages.
+    """
+    counts, length = count_words(question, text)
+    in_path = path_words(path)
+    score = bm25(question, with_words(counts, in_path), length + len(in_path), average)
+    return score, counts, length
+
+
+def count_chunk(
+    question: Question, found: Sequence[Counted], everything: int, path: str, average: float
+) -> tuple[float, dict[str, int]]:
+    """The BM25 of a chunk by those of its passages that were ``found``, and their counts.
+
+    ``everything`` is how many passages it has. Those that did not match have other words; what
+    they add is length.
+    """
+    counts: dict[str, int] = {}
+    length = 0
+    for _, words_found, size in found:
+        length += size
+        for word, count in words_found.items():
+            counts[word] = counts.get(word, 0) + count
+    length = max(length, math.ceil((everything or 1) * average))
+    in_path = path_words(path)
+    score = bm25(question, with_words(counts, in_path), length + len(in_path), 2.5 * average)
+    return score, counts

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from rag_agent.types import Definition, StoredDocument
-
+TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
     from rag_agent.store import StoredChunk
+    from rag_agent.types import Definition, StoredDocument
 
 
-@dataclass(frozen=True, slots=True)
 class ChunkMatch:
     """One chunk that may answer.
 
@@ -21,21 +18,36 @@ class ChunkMatch:
     question in it, ``asked`` the definitions in it whose name stands in the question.
     """
 
-    stored: StoredChunk
-    passages: tuple[float, ...] = ()
-    bm25: float = 0.0
-    cosine: float | None = None
-    found: frozenset[str] = frozenset()
-    asked: tuple[Definition, ...] = ()
+    __slots__ = ("asked", "bm25", "cosine", "found", "passages", "stored")
+
+    def __init__(
+        self,
+        stored: StoredChunk,
+        passages: tuple[float, ...] = (),
+        bm25: float = 0.0,
+        cosine: float | None = None,
+        found: frozenset[str] = frozenset(),
+        asked: tuple[Definition, ...] = (),
+    ) -> None:
+        self.stored = stored
+        self.passages = passages
+        self.bm25 = bm25
+        self.cosine = cosine
+        self.found = found
+        self.asked = asked
 
 
-@dataclass(frozen=True, slots=True)
 class FileMatch:
     """A file and its candidate chunks. There is at least one chunk."""
 
-    document: StoredDocument
-    shown_path: str
-    chunks: tuple[ChunkMatch, ...]
+    __slots__ = ("chunks", "document", "shown_path")
+
+    def __init__(
+        self, document: StoredDocument, shown_path: str, chunks: tuple[ChunkMatch, ...]
+    ) -> None:
+        self.document = document
+        self.shown_path = shown_path
+        self.chunks = chunks
 
     def best_passages(self, count: int) -> list[float]:
         """The BM25 of the file's best passages, highest first."""

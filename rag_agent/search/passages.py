@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rag_agent.search.lexical import count_words, path_words
-from rag_agent.search.matches import ChunkMatch, FileMatch
-from rag_agent.search.question import Question
 from rag_agent.search.signals import definition, name_match, weight_of
-from rag_agent.types import Chunk, Evidence
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.search.matches import ChunkMatch, FileMatch
+    from rag_agent.search.question import Question
+    from rag_agent.types import Chunk, Evidence
 
 _SHOWN = 3  # chunks a file: with 3, 2, 1, 1 … the changed lines of 69 % of bug fixes are shown
 # A further chunk must be worth showing beside the best one.
@@ -20,15 +22,31 @@ _LIKENESS = 0.4
 
 def choose_chunks(question: Question, file: FileMatch, alpha: float) -> list[Chunk]:
     """The best chunk and up to two more, best first, under the path that people see."""
+    from dataclasses import replace
+
+    shown = choose_places(question, file, alpha)
+    return [replace(file.chunks[place].stored.chunk, path=file.shown_path) for place in shown]
+
+
+def choose_places(question: Question, file: FileMatch, alpha: float) -> list[int]:
+    """Where in ``file.chunks`` these stand."""
     scores = _scores(question, file.chunks, alpha)
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     least = scores[order[0]] * _LEAST_SHARE
-    shown = [order[0], *(place for place in order[1:_SHOWN] if scores[place] > least)]
-    return [replace(file.chunks[place].stored.chunk, path=file.shown_path) for place in shown]
+    return [order[0], *(place for place in order[1:_SHOWN] if scores[place] > least)]
 
 
 def evidence(question: Question, file: FileMatch) -> Evidence:
     """What of the question the file has, on scales that do not depend on other files."""
+    from rag_agent.types import Evidence
+
+    return Evidence(*measures(question, file))
+
+
+def measures(
+    question: Question, file: FileMatch
+) -> tuple[float | None, float, float, float, float, int, float]:
+    """The fields of ``Evidence`` in their order."""
     found = {word for chunk in file.chunks for word in chunk.found}
     if not any(chunk.passages for chunk in file.chunks):
         # Found by meaning or by name: its words were not counted yet.
@@ -39,14 +57,14 @@ def evidence(question: Question, file: FileMatch) -> Evidence:
     bm25 = max(file.best_passages(1), default=0.0)
     # BM25 counts a word as often as the question has it; a pasted log repeats its words.
     repeated = sum(question.rarity[word] * count for word, count in question.words.items())
-    return Evidence(
-        cosine=cosines[0] if cosines else None,
-        coverage=question.coverage(found),
-        bm25=bm25,
-        passage=bm25 / repeated if repeated else 0.0,
-        named=definition(question, file) + _LIKENESS * name_match(question, file),
-        words=len(question.words),
-        familiar=question.familiar,
+    return (
+        cosines[0] if cosines else None,
+        question.coverage(found),
+        bm25,
+        bm25 / repeated if repeated else 0.0,
+        definition(question, file) + _LIKENESS * name_match(question, file),
+        len(question.words),
+        question.familiar,
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rag_agent.errors import QueryError
 from rag_agent.tokens import STOP_WORDS, query_words
 
+TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
     from rag_agent.store import Store
+    from rag_agent.store.glance import Glance
 
 _MOST_CHARACTERS = 200_000  # a pasted log; its words are the same further on
 _MOST_WORDS = 64  # the rarest; a bug report with its trace has about 200, and 64 find the same
@@ -21,7 +21,6 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _LONGEST_NAME = 100  # characters
 
 
-@dataclass(frozen=True, slots=True)
 class Question:
     """A query as the index sees it.
 
@@ -31,12 +30,23 @@ class Question:
     the rarity ``rarest``.
     """
 
-    text: str
-    words: Mapping[str, int]
-    rarity: Mapping[str, float]
-    names: tuple[str, ...] = ()
-    absent: frozenset[str] = frozenset()
-    rarest: float = 1.0
+    __slots__ = ("absent", "names", "rarest", "rarity", "text", "words")
+
+    def __init__(
+        self,
+        text: str,
+        words: Mapping[str, int],
+        rarity: Mapping[str, float],
+        names: tuple[str, ...] = (),
+        absent: frozenset[str] = frozenset(),
+        rarest: float = 1.0,
+    ) -> None:
+        self.text = text
+        self.words = words
+        self.rarity = rarity
+        self.names = names
+        self.absent = absent
+        self.rarest = rarest
 
     def rarity_of(self, word: str) -> float:
         """The word's rarity; for a word that the question lacks that of its average word."""
@@ -62,7 +72,7 @@ class Question:
         return covered / self.weight if self.rarity else 0.0
 
 
-def read_question(store: Store, text: str) -> tuple[Question, list[str]]:
+def read_question(store: Store | Glance, text: str) -> tuple[Question, list[str]]:
     """The question and sentences on what was left out of it.
 
     Raises:

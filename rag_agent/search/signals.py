@@ -9,26 +9,30 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from rag_agent.search.matches import FileMatch
-from rag_agent.search.question import Question
 from rag_agent.tokens import split_identifier, words
-from rag_agent.types import Definition
 
-Measure = Callable[[Question, FileMatch], float]
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.search.matches import FileMatch
+    from rag_agent.search.question import Question
+    from rag_agent.types import Definition
+
+    Measure = Callable[[Question, FileMatch], float]
 
 
-@dataclass(frozen=True, slots=True)
 class Signal:
     """``weight`` is in units of the blend, whose best file has 1; ``phrase`` is for people."""
 
-    name: str
-    weight: float
-    measure: Measure
-    phrase: str
+    __slots__ = ("measure", "name", "phrase", "weight")
+
+    def __init__(self, name: str, weight: float, measure: Measure, phrase: str) -> None:
+        self.name = name
+        self.weight = weight
+        self.measure = measure
+        self.phrase = phrase
 
 
 def name_coverage(question: Question, file: FileMatch) -> float:
@@ -171,13 +175,17 @@ def _is_meant(name: str, question: Question) -> float:
     return 0.7 if any(given == name and not given.islower() for given in written) else 0.3
 
 
-@dataclass(frozen=True, slots=True)
 class _PathClass:
     """Folders and file names of a class of files, and the words of a question about them."""
 
-    folders: frozenset[str]
-    names: re.Pattern[str]
-    asked: frozenset[str]
+    __slots__ = ("asked", "folders", "names")
+
+    def __init__(
+        self, folders: frozenset[str], names: re.Pattern[str], asked: frozenset[str]
+    ) -> None:
+        self.folders = folders
+        self.names = names
+        self.asked = asked
 
 
 def _stems(text: str) -> frozenset[str]:
