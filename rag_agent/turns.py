@@ -7,33 +7,30 @@ turns are answered all the same, only chunks may be shown twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
-from rag_agent.context import build_context, keys_of
 from rag_agent.errors import StoreError
 from rag_agent.late import LateLogger
-from rag_agent.types import Context
 
+TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rag_agent.config import Config
     from rag_agent.store.memory import TurnMemory
-    from rag_agent.types import SearchResults
+    from rag_agent.types import Context, SearchResults
 
 _log = LateLogger(__name__)
 
-STALE_AFTER = timedelta(hours=24)
+STALE_AFTER = 24 * 3600.0  # seconds
 LOOK_EVERY = 3600.0  # seconds between two looks whether the index is stale
 _LOOKED = "refresh looked"
 _REFRESHED = "refresh"
 
 INJECTED, ABSTAINED, TIMED_OUT, TOKENS = "injections", "abstentions", "time_outs", "tokens"
-_ANSWERED = "this prompt has been answered already"
+ANSWERED = "this prompt has been answered already"
 _COUNTERS = (INJECTED, ABSTAINED, TIMED_OUT, TOKENS)
 
 
-@dataclass(frozen=True, slots=True)
 class Turn:
     """One prompt of a user to an agent.
 
@@ -41,9 +38,24 @@ class Turn:
     the prompt, so that hooks which ask twice for the same one are answered once.
     """
 
-    prompt: str
-    session: str = ""
-    id: str = ""
+    __slots__ = ("id", "prompt", "session")
+
+    def __init__(self, prompt: str, session: str = "", id: str = "") -> None:
+        self.prompt = prompt
+        self.session = session
+        self.id = id
+
+
+def recall(turn: Turn, memory: TurnMemory | None) -> tuple[frozenset[bytes], str] | None:
+    """What the turn's session was shown (keys of chunks) and asked before; None if answered."""
+    if memory is not None and turn.session:
+        try:
+            if turn.id and not memory.claim(turn.session, turn.id):
+                return None
+            return memory.shown(turn.session), memory.prompt_before(turn.session)
+        except StoreError as error:
+            _log.info("the memory of turns cannot be read: %s", error)
+    return frozenset(), ""
 
 
 def take_turn(
@@ -53,16 +65,13 @@ def take_turn(
     memory: TurnMemory | None,
 ) -> Context:
     """The context of a turn, empty when there is nothing to say. ``record`` it once delivered."""
-    shown: frozenset[bytes] = frozenset()
-    before = ""
-    if memory is not None and turn.session:
-        try:
-            if turn.id and not memory.claim(turn.session, turn.id):
-                return Context("", 0, (), (_ANSWERED,))
-            shown = memory.shown(turn.session)
-            before = memory.prompt_before(turn.session)
-        except StoreError as error:
-            _log.info("the memory of turns cannot be read: %s", error)
+    from rag_agent.context.build import build_context
+    from rag_agent.types import Context
+
+    recalled = recall(turn, memory)
+    if recalled is None:
+        return Context("", 0, (), (ANSWERED,))
+    shown, before = recalled
     return build_context(
         turn.prompt,
         search,
@@ -79,9 +88,11 @@ def record(turn: Turn, context: Context, settings: Config, memory: TurnMemory | 
 
     Commands of a host, and prompts that a second hook asked for, are no turns.
     """
-    is_none = context.reasons == (_ANSWERED,) or turn.prompt.lstrip().startswith("/")
+    is_none = context.reasons == (ANSWERED,) or turn.prompt.lstrip().startswith("/")
     if memory is None or not settings.rag_enabled or is_none:
         return
+    from rag_agent.context.shown import keys_of
+
     try:
         if turn.session and context.query:
             memory.remember(turn.session, context.query, keys_of(context.hits))
@@ -120,10 +131,12 @@ def refresh_is_due(
     """
     if memory is None or not settings.rag_auto_refresh or not last_sync:
         return False
+    from datetime import datetime, timezone
+
     try:
         then = datetime.fromisoformat(last_sync).astimezone(timezone.utc)
         age = (now or datetime.now(timezone.utc)) - then
-        if age < STALE_AFTER or not memory.claim_every(_LOOKED, LOOK_EVERY):
+        if age.total_seconds() < STALE_AFTER or not memory.claim_every(_LOOKED, LOOK_EVERY):
             return False
         memory.forget_old()
     except (StoreError, ValueError) as error:
@@ -135,6 +148,8 @@ def refresh_is_due(
 def record_refresh(memory: TurnMemory | None, result: str) -> None:
     """Note how the last automatic refresh went, in one sentence, for ``status``."""
     if memory is not None:
+        from datetime import datetime, timezone
+
         when = datetime.now(timezone.utc).isoformat(timespec="seconds")
         try:
             memory.note(_REFRESHED, f"{when} {result}")

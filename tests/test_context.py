@@ -15,11 +15,10 @@ from rag_agent.chunk import chunk as chunked
 from rag_agent.commands.layout import preview
 from rag_agent.context import build_context, certainty, is_sure, pack, render_results, silence
 from rag_agent.context.excerpts import read, typed_name
-from rag_agent.context.fence import fenced, harmless
+from rag_agent.context.fence import MOST_CHARACTERS, fenced, harmless
 from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, merged
-from rag_agent.context.pack import MOST_CHARACTERS
 from rag_agent.tokens import estimate_tokens, query_words
 from rag_agent.types import (
     Chunk,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -61,17 +60,28 @@ def _is_small(word: str) -> bool:
     return len(word) <= (_MOST_DIGITS if word.isdigit() else 1) and word.isascii()
 
 
-@dataclass(frozen=True, slots=True)
 class _Vocabulary:
     """Words as ``runs`` folds them; ``stems`` and ``things`` are stems, for all forms of a word."""
 
-    words: frozenset[str]
-    stems: frozenset[str]
-    things: frozenset[str]
-    work: frozenset[str]
-    asking: frozenset[str]
-    agent: frozenset[str]
-    pointing: frozenset[str]
+    __slots__ = ("agent", "asking", "pointing", "stems", "things", "words", "work")
+
+    def __init__(
+        self,
+        words: frozenset[str],
+        stems: frozenset[str],
+        things: frozenset[str],
+        work: frozenset[str],
+        asking: frozenset[str],
+        agent: frozenset[str],
+        pointing: frozenset[str],
+    ) -> None:
+        self.words = words
+        self.stems = stems
+        self.things = things
+        self.work = work
+        self.asking = asking
+        self.agent = agent
+        self.pointing = pointing
 
     def knows(self, word: str) -> bool:
         return word in self.words or not self.stems.isdisjoint(stems(word))

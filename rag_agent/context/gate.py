@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 from rag_agent.context.chat import is_small_talk
-from rag_agent.types import Evidence, Hit
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.types import Evidence, Hit
 
 SURE = 0.1
 """The certainty from which on a hit is likely to answer: the default of ragScoreThreshold."""
@@ -19,14 +21,16 @@ NOTHING_SURE = "nothing here is a sure match for the question."
 """What to tell whoever asked, when no hit ``is_sure``."""
 
 
-@dataclass(frozen=True, slots=True)
 class Decision:
     """Whether to inject a hit, how sure it is in [0, 1], and how that compares, in words."""
 
-    hit: Hit
-    inject: bool
-    certainty: float
-    reason: str
+    __slots__ = ("certainty", "hit", "inject", "reason")
+
+    def __init__(self, hit: Hit, inject: bool, certainty: float, reason: str) -> None:
+        self.hit = hit
+        self.inject = inject
+        self.certainty = certainty
+        self.reason = reason
 
 
 def silence(prompt: str) -> str | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import replace
 
-from rag_agent.types import Chunk, Hit
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.types import Chunk, Hit
 
 _BYTES = 16
 
@@ -28,4 +29,6 @@ def unseen(hit: Hit, shown: Collection[bytes]) -> Hit | None:
         return hit
     if key_of(hit.chunk) in shown:
         return None
+    from dataclasses import replace
+
     return replace(hit, more=tuple(chunk for chunk in hit.more if key_of(chunk) not in shown))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 
 from rag_agent.errors import HostError
-from rag_agent.hosts.types import Host
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.hosts.types import Host
 
 # Each in a package of its own. Plain hosts, which take a server and no more, are rows of ``plain``.
 _OWN = ("pi", "claude-code", "codex", "gemini", "opencode")

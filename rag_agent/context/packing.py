@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rag_agent.context.excerpts import read
-from rag_agent.context.fence import fenced, harmless, one_line
+from rag_agent.context.fence import MOST_CHARACTERS, fenced, harmless, one_line
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, pieces_of, whole
 from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Chunk, Context, Hit
 
-# What hosts accept from a hook without cutting it.
-MOST_CHARACTERS = 10_000
 _EXCERPT_LINES = (48, 36, 24, 18, 14, 10, 8, 6)  # tried in turn; fewer would not explain themselves
 
 
