@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
+
+try:
+    from _blake2 import blake2b  # hashlib loads OpenSSL, which takes a hook 3 ms
+except ImportError:
+    from hashlib import blake2b
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -15,7 +19,7 @@ _BYTES = 16
 def key_of(chunk: Chunk) -> bytes:
     """Names a chunk by its file and its text, 16 bytes: a chunk that changed is another one."""
     named = f"{chunk.path}\0{chunk.text}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(named, digest_size=_BYTES).digest()
+    return blake2b(named, digest_size=_BYTES).digest()
 
 
 def keys_of(hits: Collection[Hit]) -> frozenset[bytes]:

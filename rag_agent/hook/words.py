@@ -1,27 +1,28 @@
-"""An event answered without a server: from the words of the index, neither model nor MCP loaded."""
+"""An event answered without a server: by words alone, and next to nothing is loaded."""
 
 from __future__ import annotations
 
 import json
 import os
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from rag_agent import turns
 from rag_agent.errors import RagError, StoreError, StoreMissing
-from rag_agent.hosts.events import Request, reply, understand
+from rag_agent.hosts.events import reply, understand
 from rag_agent.paths import database, store_folder
-from rag_agent.store import Store
-from rag_agent.store.memory import TurnMemory
 
+TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
-    from rag_agent.config import Config
-    from rag_agent.types import SearchResults
+    from collections.abc import Callable
+    from typing import Any
 
-Say = Callable[[str], None]
-_LAST_SYNC = "last_sync"
+    from rag_agent.hook.answer import Answer
+    from rag_agent.hook.settings import Settings
+    from rag_agent.hosts.events import Request
+    from rag_agent.store.glance import Glance
+    from rag_agent.store.memory import TurnMemory
+
+    Say = Callable[[str], None]
 
 
 def reply_without_server(host: str, folder: str, event: bytes, say: Say) -> bytes:
@@ -54,30 +55,36 @@ def _text(request: Request, folder: Path, say: Say) -> str:
         return _command(request.line, folder)
     if request.kind == "nothing":
         return ""
-    from rag_agent.config import load
+    from rag_agent.hook.settings import read_settings
 
     store = store_folder(folder, os.environ)[0]
     if not database(store).exists():
         return ""
-    settings = load(store)
+    settings = read_settings(store)
     if request.kind == "forget":
-        with TurnMemory.open(store) as memory:
-            turns.forget(request.session, memory)
+        turns.forget(request.session, _memory(store))
         return ""
     return _turn(request, folder, store, settings, say)
 
 
-def _turn(request: Request, folder: Path, store: Path, settings: Config, say: Say) -> str:
+def _turn(request: Request, folder: Path, store: Path, settings: Settings, say: Say) -> str:
+    from rag_agent.store.glance import Glance
+
+    if not settings.rag_enabled:
+        return ""
+    like_config: Any = settings
     memory = _memory(store)
     clock = _Clock(settings.rag_time_budget_ms / 1000, store, say)
-    with Store.open(database(store), readonly=True) as opened:
+    glance = Glance.open(database(store))
+    try:
         turn = turns.Turn(request.prompt, request.session, request.id)
-        context = turns.take_turn(
-            turn, lambda query: _search(opened, query, settings), settings, memory
-        )
-        stale = turns.refresh_is_due(opened.meta(_LAST_SYNC) or "", settings, memory)
-    clock.stop()
-    turns.record(turn, context, settings, memory)
+        context = _context(glance, turn, settings, memory)
+        stale = turns.refresh_is_due(glance.last_sync(), like_config, memory)
+    finally:
+        clock.stop()
+        glance.close()
+    given: Any = context  # has what is read of a Context
+    turns.record(turn, given, like_config, memory)
     if context.query:
         say("no server runs for this project, so words alone were searched")
     if stale:
@@ -85,27 +92,21 @@ def _turn(request: Request, folder: Path, store: Path, settings: Config, say: Sa
     return context.text
 
 
-def _search(store: Store, query: str, settings: Config) -> SearchResults:
-    from rag_agent.search.hybrid import SearchOptions, search
-    from rag_agent.sync.freshness import outdated_documents, true_to_disk
+def _context(
+    glance: Glance, turn: turns.Turn, settings: Settings, memory: TurnMemory | None
+) -> Answer:
+    from rag_agent.hook.answer import Answer, answer
 
-    options = SearchOptions(alpha=settings.rag_alpha)
-    found = search(store, query, embedder=None, options=options, limit=settings.rag_top_k)
-    if not outdated_documents(found):
-        return found
-    from rag_agent.sync.walk import rules_from
-
-    rules = rules_from(
-        settings.extra_extensions,
-        settings.exclude_extensions,
-        settings.exclude_patterns,
-        settings.max_file_bytes,
-        settings.max_document_bytes,
-    )
-    return true_to_disk(found, rules)
+    recalled = turns.recall(turn, memory)
+    if recalled is None:
+        return Answer(reasons=(turns.ANSWERED,))
+    shown, before = recalled
+    return answer(glance, turn.prompt, settings, shown, before)
 
 
 def _memory(store: Path) -> TurnMemory | None:
+    from rag_agent.store.memory import TurnMemory
+
     try:
         return TurnMemory.open(store)
     except StoreError:
@@ -116,6 +117,8 @@ class _Clock:
     """Ends the process, without a reply, when the time of a turn is over."""
 
     def __init__(self, seconds: float, store: Path, say: Say) -> None:
+        import threading
+
         self._timer = threading.Timer(seconds, self._end, [seconds, store, say])
         self._timer.daemon = True
         self._timer.start()

@@ -24,10 +24,11 @@ _LAST_SYNC = "last_sync"
 class GlancedFile:
     """A document: its place on disk and among hits, and what was true when it was read."""
 
-    __slots__ = ("absolute", "kind", "mtime_ns", "path", "sha256", "shown_path", "size")
+    __slots__ = ("absolute", "id", "kind", "mtime_ns", "path", "sha256", "shown_path", "size")
 
     def __init__(
         self,
+        id: int,
         path: str,
         kind: str,
         shown_path: str,
@@ -36,6 +37,7 @@ class GlancedFile:
         mtime_ns: int,
         sha256: str,
     ) -> None:
+        self.id = id
         self.path = path
         self.kind = kind
         self.shown_path = shown_path
@@ -162,7 +164,12 @@ class Glance:
         )
         return {
             identifier: GlancedFile(
-                path, kind, shown.path(root, path), shown.absolute(root, path), *source
+                identifier,
+                path,
+                kind,
+                shown.path(root, path),
+                shown.absolute(root, path),
+                *source,
             )
             for identifier, root, path, kind, *source in rows
         }
