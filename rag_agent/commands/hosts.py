@@ -176,7 +176,7 @@ def _row(host: Host) -> dict[str, object]:
 
 
 def _state(host: Host, scope: Scope) -> str:
-    from rag_agent.hosts.setup import state
+    from rag_agent.hosts.standing import state
 
     try:
         return state(host, _place_of(scope))

@@ -1,4 +1,7 @@
-"""What edits make of the content of a file, and what it is without them: bytes in, bytes out."""
+"""What edits make of the content of a file, and what it is without them: bytes in, bytes out.
+
+Every change is checked by reading the result: it says what it said before, but for what is ours.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from typing import Any
 
 from rag_agent.errors import HostError
 from rag_agent.hosts import jsonc
+from rag_agent.hosts.ours import Way, is_ours, merged, parts
 from rag_agent.hosts.types import Entry, Item
 
 _BOM = "\ufeff"
-_OURS = ("rag-agent", "rag_agent")
 Keys = tuple[str, ...]
 
 
@@ -46,7 +49,7 @@ def decoded(content: bytes, path: Path) -> Text:
 
 
 def with_edit(content: bytes, edit: Entry | Item) -> bytes:
-    """The content with an entry or item set.
+    """The content with an entry or item set; what the user changed in one of ours stays.
 
     Raises:
         HostError: it does not parse, or something that is not ours stands in the place.
@@ -57,59 +60,52 @@ def with_edit(content: bytes, edit: Entry | Item) -> bytes:
     try:
         if isinstance(edit, Entry):
             changed = _with_entry(before.text, value, edit)
-            _set(wanted, edit.keys, edit.value)
+            _set(wanted, edit.keys, merged(_get(value, edit.keys), edit.value))
         else:
             changed = _with_item(before.text, value, edit)
             _set_item(wanted, edit)
     except ValueError as error:
         raise _unusable(edit.path, error) from error
-    result = Text(changed, before.bom).encoded()
-    if values(result, edit.path) != wanted:
-        raise HostError(
-            f"{edit.path} cannot be changed safely; it was left alone: add {'.'.join(edit.keys)} "
-            f"by hand: {json.dumps(edit.value, ensure_ascii=False)}"
-        )
-    return result
+    return _checked(Text(changed, before.bom), wanted, edit)
 
 
 def without_edit(content: bytes, edit: Entry | Item, made: Sequence[Keys] = ()) -> bytes:
     """The content without what an edit of ours put there, and without emptied ones of ``made``.
 
     What stands in its place and is not ours stays.
+
+    Raises:
+        HostError: it does not parse, or what is ours cannot be taken out of it safely.
     """
     before = decoded(content, edit.path)
     value = values(content, edit.path)
+    left = copy.deepcopy(value)
     text = before.text
+    ways = _ways(value, edit)
+    if not ways:
+        return content
     try:
-        if edit.path.suffix == ".toml":
-            if isinstance(edit, Entry) and _is_ours(edit, _get(value, edit.keys)):
-                from rag_agent.hosts import toml
-
-                text = toml.remove_table(text, edit.keys)
-        elif isinstance(edit, Entry):
-            if _is_ours(edit, _get(value, edit.keys)):
-                text = jsonc.remove(text, edit.keys)
-        else:
-            found = _get(value, edit.keys)
-            for index in reversed(range(len(found) if isinstance(found, list) else 0)):
-                if _marked(found[index], edit.mark):
-                    text = jsonc.remove(text, edit.keys, index)
-        if edit.path.suffix != ".toml":
-            for keys in sorted(made, key=len, reverse=True):
-                if _get(jsonc.read(text).value, keys) in ({}, []):
-                    text = jsonc.remove(text, keys)
+        for way in reversed(ways):  # the last first: the numbers of the others then stay right
+            text = _removed(text, way, edit.path)
+            _delete(left, way)
+        for keys in sorted(made, key=len, reverse=True):
+            if edit.path.suffix != ".toml" and _get(left, keys) in ({}, []):
+                text = jsonc.remove(text, keys)
+                _delete(left, keys)
     except ValueError as error:
         raise _unusable(edit.path, error) from error
-    return Text(text, before.bom).encoded()
+    return _checked(Text(text, before.bom), left, edit)
 
 
 def has_edit(content: bytes, edit: Entry | Item) -> bool | None:
     """Whether the edit is there as it is to be; None where one of ours is that is outdated."""
     value = _get(values(content, edit.path), edit.keys)
     if isinstance(edit, Entry):
-        return True if value == edit.value else None if _is_ours(edit, value) else False
-    marked = [each for each in value if _marked(each, edit.mark)] if isinstance(value, list) else []
-    return True if marked == [edit.value] else None if marked else False
+        if not is_ours(edit, value):
+            return False
+        return True if value == merged(value, edit.value) else None
+    found = [there == wanted for _, there, wanted in parts(value, edit)]
+    return True if found and all(found) else None if found else False
 
 
 def missing_containers(content: bytes, edit: Entry | Item) -> list[Keys]:
@@ -125,13 +121,8 @@ def values(content: bytes, path: Path) -> dict[str, Any]:
     Raises:
         HostError: it does not parse; names file, line and column.
     """
-    text = decoded(content, path).text
     try:
-        if path.suffix == ".toml":
-            from rag_agent.hosts import toml
-
-            return toml.read(text)
-        value = jsonc.read(text).value if text.strip() else {}
+        value = _read(decoded(content, path).text, path)
     except ValueError as error:
         raise _unusable(path, error) from error
     if not isinstance(value, dict):
@@ -139,33 +130,81 @@ def values(content: bytes, path: Path) -> dict[str, Any]:
     return value
 
 
+def _read(text: str, path: Path) -> Any:
+    if path.suffix == ".toml":
+        from rag_agent.hosts import toml
+
+        return toml.read(text)
+    return jsonc.read(text).value if text.strip() else {}
+
+
+def _checked(result: Text, wanted: dict[str, Any], edit: Entry | Item) -> bytes:
+    try:
+        said = _read(result.text, edit.path)
+        if edit.path.suffix == ".toml":
+            # Of tables above ours nothing is written; they are there while something is in them.
+            said, wanted = (_without_empty(each, edit.keys) for each in (said, wanted))
+        safe = said == wanted
+    except ValueError:
+        safe = False
+    if not safe:
+        where = ".".join(edit.keys)
+        shown = json.dumps(edit.value, ensure_ascii=False)
+        raise HostError(
+            f"{edit.path} is written in a way that cannot be changed safely; it was left alone: "
+            f"add or remove {where} by hand: {shown}"
+        )
+    return result.encoded()
+
+
 def _with_entry(text: str, value: dict[str, Any], edit: Entry) -> str:
     there = _get(value, edit.keys)
-    if there == edit.value:
+    new = merged(there, edit.value)
+    if there == new and there is not None:
         return text
-    if there is not None and not _is_ours(edit, there):
+    if there is not None and not is_ours(edit, there):
         raise ValueError(
             f"{'.'.join(edit.keys)} is there already and none of ours: "
-            f"{json.dumps(there, ensure_ascii=False)[:200]}; rename or remove it"
+            f"{json.dumps(there, ensure_ascii=False, default=str)[:200]}; rename or remove it"
         )
     if edit.path.suffix == ".toml":
         from rag_agent.hosts import toml
 
-        assert isinstance(edit.value, dict)
-        return toml.set_table(text, edit.keys, edit.value)
-    return jsonc.set_value(text if text.strip() else "{}\n", edit.keys, edit.value)
+        assert isinstance(new, dict)
+        return toml.set_table(text, edit.keys, new)
+    text = text if text.strip() else "{}\n"
+    if not isinstance(there, dict) or not isinstance(new, dict):
+        return jsonc.set_value(text, edit.keys, new)
+    for key, each in new.items():
+        if key not in there or there[key] != each:
+            text = jsonc.set_value(text, (*edit.keys, key), each)
+    return text
 
 
 def _with_item(text: str, value: dict[str, Any], edit: Item) -> str:
+    found = list(parts(_get(value, edit.keys), edit))
+    if not found:
+        return jsonc.append(text if text.strip() else "{}\n", edit.keys, edit.value)
+    for way, there, wanted in found:
+        if there != wanted:
+            text = jsonc.set_value(text, way, wanted)
+    return text
+
+
+def _ways(value: dict[str, Any], edit: Entry | Item) -> list[Way]:
+    """The ways to what is ours."""
     there = _get(value, edit.keys)
-    for index, each in enumerate(there if isinstance(there, list) else ()):
-        if _marked(each, edit.mark):
-            return (
-                text
-                if each == edit.value
-                else jsonc.replace_item(text, edit.keys, index, edit.value)
-            )
-    return jsonc.append(text if text.strip() else "{}\n", edit.keys, edit.value)
+    if isinstance(edit, Entry):
+        return [edit.keys] if is_ours(edit, there) else []
+    return [way for way, _, _ in parts(there, edit)]
+
+
+def _removed(text: str, way: Way, path: Path) -> str:
+    if path.suffix != ".toml":
+        return jsonc.remove(text, way)
+    from rag_agent.hosts import toml
+
+    return toml.remove_table(text, [str(key) for key in way])
 
 
 def _get(value: Any, keys: Sequence[str]) -> Any:
@@ -177,28 +216,38 @@ def _get(value: Any, keys: Sequence[str]) -> Any:
 def _set(value: dict[str, Any], keys: Sequence[str], new: Any) -> None:
     for key in keys[:-1]:
         value = value.setdefault(key, {})
+        if not isinstance(value, dict):
+            raise ValueError(f"{keys[-1]!r} is to go into {key!r}, which is no object or table")
     value[keys[-1]] = new
 
 
 def _set_item(value: dict[str, Any], edit: Item) -> None:
     items = _get(value, edit.keys)
+    found = list(parts(items, edit))
     if items is None:
         _set(value, edit.keys, [edit.value])
-        return
-    first = next((i for i, each in enumerate(items) if _marked(each, edit.mark)), len(items))
-    items[first : first + 1] = [edit.value]
+    elif not found:
+        items.append(edit.value)
+    for way, _, wanted in found:
+        inner: Any = value
+        for key in way[:-1]:
+            inner = inner[key]
+        inner[way[-1]] = wanted
 
 
-def _marked(item: Any, mark: str) -> bool:
-    return mark in json.dumps(item, ensure_ascii=False)
+def _delete(value: Any, way: Way) -> None:
+    for key in way[:-1]:
+        value = value[key]
+    del value[way[-1]]
 
 
-def _is_ours(edit: Entry, value: Any) -> bool:
-    """Whether a value names our program, or stands under a key that does."""
-    if value is None:
-        return False
-    named = json.dumps([list(edit.keys), value], ensure_ascii=False, default=str)
-    return any(name in named for name in _OURS)
+def _without_empty(value: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """The value without the empty objects that the keys lead to."""
+    if not keys or not isinstance(value.get(keys[0]), dict):
+        return value
+    inner = _without_empty(value[keys[0]], keys[1:])
+    rest = {key: each for key, each in value.items() if key != keys[0]}
+    return rest | ({keys[0]: inner} if inner else {})
 
 
 def _unusable(path: Path, error: ValueError) -> HostError:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Keys = Sequence[str]
+Keys = Sequence["str | int"]
+"""The way to a value: keys of objects, and numbers of items in arrays."""
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
@@ -55,9 +56,13 @@ class Node:
             return [e.node.value for e in self.elements]
         return self.scalar
 
-    def member(self, key: str) -> Element | None:
-        """The member of an object with that key."""
-        return next((e for e in self.elements if e.key == key), None)
+    def position(self, key: str | int) -> int | None:
+        """Which element has that key (of an object) or number (of an array); None if none has."""
+        if isinstance(key, int):
+            return key if self.kind == "array" and key < len(self.elements) else None
+        if self.kind != "object":
+            return None
+        return next((i for i, e in enumerate(self.elements) if e.key == key), None)
 
 
 def read(text: str) -> Node:
@@ -78,8 +83,6 @@ def set_value(text: str, keys: Keys, value: Any) -> str:
     node, rest = _deepest(text, read(text), keys)
     if not rest:
         return text[: node.start] + _written(text, node.start, value) + text[node.end :]
-    if node.kind != "object":
-        raise _error(text, node.start, f"{rest[0]!r} is to go here, and this is no object")
     for key in reversed(rest[1:]):
         value = {key: value}
     return _added(text, node, json.dumps(rest[0], ensure_ascii=False) + ": ", value)
@@ -95,24 +98,11 @@ def append(text: str, keys: Keys, value: Any) -> str:
     return _added(text, node, "", value)
 
 
-def replace_item(text: str, keys: Keys, index: int, value: Any) -> str:
-    """The text with another item in the array under nested keys."""
-    node, _ = _deepest(text, read(text), keys)
-    old = node.elements[index].node
-    return text[: old.start] + _written(text, old.start, value) + text[old.end :]
-
-
-def remove(text: str, keys: Keys, index: int | None = None) -> str:
-    """The text without the member under nested keys, or without one item of the array there."""
-    root = read(text)
-    node, rest = _deepest(text, root, keys if index is not None else keys[:-1])
-    if rest:
-        return text
-    if index is None:
-        index = next((i for i, e in enumerate(node.elements) if e.key == keys[-1]), -1)
-    if not 0 <= index < len(node.elements):
-        return text
-    return _without(text, node, index)
+def remove(text: str, keys: Keys) -> str:
+    """The text without the member or item that nested keys lead to."""
+    node, rest = _deepest(text, read(text), keys[:-1])
+    index = None if rest else node.position(keys[-1])
+    return text if index is None else _without(text, node, index)
 
 
 class _Scanner:
@@ -128,10 +118,7 @@ class _Scanner:
         found = _SCALAR.match(text, position)
         if found is None:
             raise _error(text, position, "a value is expected")
-        try:
-            scalar = json.loads(found[0])
-        except ValueError as error:
-            raise _error(text, position, "a value is expected") from error
+        scalar = _loaded(text, position, found[0])
         return Node(position, found.end(), "scalar", scalar), found.end()
 
     def _container(self, start: int, depth: int) -> tuple[Node, int]:
@@ -161,8 +148,8 @@ class _Scanner:
         found = _SCALAR.match(text, position)
         if found is None or text[position] != '"':
             raise _error(text, position, "a key in double quotes is expected")
-        key = json.loads(found[0])
-        if node.member(key) is not None:
+        key = _loaded(text, position, found[0])
+        if node.position(key) is not None:
             raise _error(text, position, f"the key {key!r} stands here a second time")
         position = _skip(text, found.end())
         if text[position : position + 1] != ":":
@@ -170,15 +157,22 @@ class _Scanner:
         return key, _skip(text, position + 1)
 
 
+def _loaded(text: str, position: int, scalar: str) -> Any:
+    try:
+        return json.loads(scalar)
+    except ValueError as error:  # an escape that there is not, a number of thousands of digits
+        raise _error(text, position, f"{scalar[:40]} is no JSON value") from error
+
+
 def _deepest(text: str, node: Node, keys: Keys) -> tuple[Node, list[str]]:
     """The node that the first keys lead to, and the keys for which there is none yet."""
     for place, key in enumerate(keys):
-        member = node.member(key) if node.kind == "object" else None
-        if member is None:
+        index = node.position(key)
+        if index is None:
             if node.kind != "object":
                 raise _error(text, node.start, f"{key!r} is looked for here; this is no object")
-            return node, list(keys[place:])
-        node = member.node
+            return node, [str(key) for key in keys[place:]]
+        node = node.elements[index].node
     return node, []
 
 
@@ -194,8 +188,9 @@ def _added(text: str, node: Node, label: str, value: Any) -> str:
         return text[:end] + new + _newline(text) + _indent_of_line(text, node.start) + text[close:]
     last = node.elements[-1]
     end = close - (len(text[:close]) - len(text[:close].rstrip()))
-    own_line = "\n" in text[node.start : node.elements[0].start]
-    if own_line:
+    # What follows a line comment needs a line of its own, else it is part of the comment.
+    own_line = "\n" in text[node.start : node.elements[0].start] + text[last.node.end : end]
+    if own_line or "//" in text[last.node.end : end]:
         indent = _indent_of_line(text, last.start)
         new = f"{_newline(text)}{indent}{label}{_dumped(text, value, indent)}"
     else:
@@ -240,7 +235,7 @@ def _dumped(text: str, value: Any, indent: str) -> str:
 
 
 def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
+    return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
 
 
 def _unit(text: str) -> str:

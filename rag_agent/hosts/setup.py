@@ -6,20 +6,19 @@ what was written is put back when a later one fails.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 import platformdirs
 
 from rag_agent.errors import HostError
-from rag_agent.hosts import contents
-from rag_agent.hosts.journal import Journal, Written, digest, opened, with_more
-from rag_agent.hosts.types import Edit, Entry, Host, Item, OwnFile, OwnFolder, Place
+from rag_agent.hosts import contents, files
+from rag_agent.hosts.journal import Journal, Written, digest, opened
+from rag_agent.hosts.types import Edit, Host, OwnFile, Place
 
-State = Literal["set up", "outdated", "no"]
+_OUR_NAMES = (b"rag-agent", b"rag_agent")
+_OUR_FOLDER = "rag-agent"  # a folder of this name, where a host has one, is wholly ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +32,24 @@ class Change:
 
 @dataclass(slots=True)
 class _Plan:
-    """Contents of files as they are to be, and what to note of them."""
+    """Files as they are and as they are to be, and what to note of them (None: nothing more)."""
 
     journal: Journal
-    files: dict[Path, bytes | None]
-    found: dict[Path, bytes | None]
-    notes: dict[Path, Written | None]
+    found: dict[Path, bytes | None] = field(default_factory=dict)
+    wanted: dict[Path, bytes | None] = field(default_factory=dict)
+    notes: dict[Path, Written | None] = field(default_factory=dict)
 
     def content(self, path: Path) -> bytes | None:
-        if path not in self.files:
-            self.found[path] = self.files[path] = _read(path)
-        return self.files[path]
+        if path not in self.found:
+            self.found[path] = self.wanted[path] = files.read(path)
+        return self.wanted[path]
 
     @property
     def changes(self) -> list[Change]:
         return [
-            Change(path, self.found[path], after)
-            for path, after in self.files.items()
-            if after != self.found[path]
+            Change(path, before, self.wanted[path])
+            for path, before in self.found.items()
+            if before != self.wanted[path]
         ]
 
 
@@ -65,13 +64,10 @@ def install(host: Host, place: Place, state: Path, *, dry_run: bool = False) -> 
     Raises:
         HostError: a file cannot be read, changed or written; nothing was then.
     """
+    if dry_run:
+        return _installed(host, place, Journal(state)).changes
     with opened(state) as journal:
-        plan = _Plan(journal, {}, {}, {})
-        for edit in _edits(host, place):
-            _add(plan, edit)
-        if not dry_run:
-            _apply(plan)
-        return plan.changes
+        return _apply(_installed(host, place, journal))
 
 
 def uninstall(host: Host, place: Place, state: Path, *, dry_run: bool = False) -> list[Change]:
@@ -80,174 +76,204 @@ def uninstall(host: Host, place: Place, state: Path, *, dry_run: bool = False) -
     Raises:
         HostError: a file cannot be read, changed or written; nothing was then.
     """
+    if dry_run:
+        return _taken_back(host, place, Journal(state)).changes
     with opened(state) as journal:
-        plan = _Plan(journal, {}, {}, {})
-        edits = _edits(host, place)
-        for path in dict.fromkeys(edit.path for edit in edits):
-            _take_back(plan, path, [edit for edit in edits if edit.path == path])
-        if not dry_run:
-            _apply(plan)
-        return plan.changes
+        return _apply(_taken_back(host, place, journal))
 
 
-def state(host: Host, place: Place) -> State:
-    """Whether a host is set up, as its files tell."""
-    found: set[bool | None] = set()
-    for edit in _edits(host, place):
-        content = _read(edit.path)
-        if isinstance(edit, OwnFile):
-            found.add(False if content is None else True if content == edit.content else None)
-        else:
-            found.add(False if content is None else contents.has_edit(content, edit))
-    if found == {True}:
-        return "set up"
-    return "no" if found == {False} else "outdated"
+def edits_of(host: Host, place: Place) -> list[Edit]:
+    """What is to stand where.
 
-
-def _edits(host: Host, place: Place) -> list[Entry | Item | OwnFile]:
+    Raises:
+        HostError: the host cannot be set up in that scope.
+    """
     if place.scope not in host.scopes:
-        raise HostError(f"{host.title} has no set-up for a {place.scope}; leave out --project")
-    edits: list[Entry | Item | OwnFile] = []
-    for edit in host.edits(place):
-        edits.extend(_files(edit) if isinstance(edit, OwnFolder) else [edit])
-    return edits
+        other = "leave out --project" if place.scope == "project" else "use --project"
+        raise HostError(f"{host.title} has no set-up for a {place.scope}; {other}")
+    return list(host.edits(place))
 
 
-def _files(folder: OwnFolder) -> list[OwnFile]:
-    files = sorted(path for path in folder.source.rglob("*") if path.is_file())
-    return [OwnFile(folder.path / f.relative_to(folder.source), f.read_bytes()) for f in files]
+def _installed(host: Host, place: Place, journal: Journal) -> _Plan:
+    plan = _Plan(journal)
+    edits = edits_of(host, place)
+    by_path = {e.path: [other for other in edits if other.path == e.path] for e in edits}
+    for path, own in by_path.items():
+        _add(plan, path, own)
+    for path in _left_over(journal, place, edits):
+        _take_back(plan, path, [])
+    return plan
 
 
-def _add(plan: _Plan, edit: Edit) -> None:
-    assert not isinstance(edit, OwnFolder)
-    content = plan.content(edit.path)
-    noted = plan.notes.get(edit.path) or plan.journal.get(edit.path)
-    if isinstance(edit, OwnFile):
-        ours = content in (None, edit.content) or (
-            noted is not None and content is not None and digest(content) == noted.after
+def _taken_back(host: Host, place: Place, journal: Journal) -> _Plan:
+    plan = _Plan(journal)
+    edits = edits_of(host, place)
+    for path in dict.fromkeys(edit.path for edit in edits):
+        _take_back(plan, path, [edit for edit in edits if edit.path == path])
+    for path in _left_over(journal, place, edits):
+        _take_back(plan, path, [])
+    return plan
+
+
+def _left_over(journal: Journal, place: Place, edits: list[Edit]) -> list[Path]:
+    """What an earlier version wrote into a folder of ours and this one does not."""
+    folders = {
+        folder
+        for edit in edits
+        if isinstance(edit, OwnFile)
+        for folder in edit.path.parents
+        # The project itself may be called so, too.
+        if folder.name == _OUR_FOLDER and not place.project.is_relative_to(folder)
+    }
+    known = {edit.path for edit in edits}
+    found = {path for folder in folders for path in journal.below(folder)}
+    return sorted(found - known)
+
+
+def _add(plan: _Plan, path: Path, edits: list[Edit]) -> None:
+    """Plan what all edits of one file make of it."""
+    before = plan.content(path)
+    earlier = plan.journal.get(path)
+    after, made, fresh = before, list[contents.Keys](), True
+    for edit in edits:
+        if isinstance(edit, OwnFile):
+            _check_own(path, before, earlier)
+            after, fresh = edit.content, before != edit.content
+            continue
+        fresh = fresh and (after is None or contents.has_edit(after, edit) is False)
+        made += contents.missing_containers(after or b"", edit)
+        after = contents.with_edit(after or b"", edit)
+    plan.wanted[path] = after
+    if before == after or after is None:
+        return  # what is as it was keeps what is noted of it
+    if earlier is not None and (before is None or digest(before) != earlier.after) and fresh:
+        earlier = replace(earlier, made=())  # somebody else took it out: this is a new beginning
+    elif earlier is not None:
+        known = before is not None and digest(before) == earlier.after
+        plan.notes[path] = replace(
+            earlier,
+            # Where somebody changed it since, the copy is no longer what it is without us.
+            after=digest(after) if known else "",
+            made=tuple(dict.fromkeys((*earlier.made, *made))),
         )
-        if not ours:
-            raise HostError(
-                f"{edit.path} is there already and not as we would have left it; move it away "
-                "and try again"
-            )
-        plan.files[edit.path] = edit.content
-        plan.notes[edit.path] = with_more(noted, after=digest(edit.content))
         return
-    made = contents.missing_containers(content or b"", edit)
-    plan.files[edit.path] = after = contents.with_edit(content or b"", edit)
-    before = (*(noted.made if noted else ()), *made)
-    plan.notes[edit.path] = with_more(noted, after=digest(after), made=tuple(dict.fromkeys(before)))
+    plan.notes[path] = Written(
+        digest(after),
+        created=before is None,
+        copy="" if before is None else digest(before),
+        made=tuple(dict.fromkeys(made)),
+        folders=earlier.folders if earlier else (),
+    )
 
 
-def _take_back(plan: _Plan, path: Path, edits: list[Entry | Item | OwnFile]) -> None:
+def _check_own(path: Path, content: bytes | None, earlier: Written | None) -> None:
+    """Whether a file is ours to replace: as we left it, or unknown and of our name."""
+    if content is None or (earlier is not None and digest(content) == earlier.after):
+        return
+    if earlier is not None or not any(name in content for name in _OUR_NAMES):
+        raise HostError(
+            f"{path} is there already and not as we would have left it; move it away and try again"
+        )
+
+
+def _take_back(plan: _Plan, path: Path, edits: list[Edit]) -> None:
     content = plan.content(path)
     noted = plan.journal.get(path)
     plan.notes[path] = None
     if content is None:
         return
     if noted is not None and digest(content) == noted.after:
-        kept = plan.journal.kept(noted) if noted.backup else None
+        kept = plan.journal.kept(noted) if noted.copy else None
         if kept is not None or noted.created:
-            plan.files[path] = kept
+            plan.wanted[path] = kept
             return
-    plan.files[path] = _without(content, edits, noted)
+    plan.wanted[path] = _without(content, edits, noted)
 
 
-def _without(
-    content: bytes, edits: list[Entry | Item | OwnFile], noted: Written | None
-) -> bytes | None:
+def _without(content: bytes, edits: list[Edit], noted: Written | None) -> bytes | None:
     """A file without what is ours in it; None where nothing is left that was not made by us."""
     for edit in edits:
         if isinstance(edit, OwnFile):
             return None if content == edit.content else content
         content = contents.without_edit(content, edit, noted.made if noted else ())
-    if noted is not None and noted.created and not contents.values(content, edits[0].path):
-        return None
-    return content
+    created = noted is not None and noted.created
+    return None if created and content.strip() in (b"", b"{}") else content
 
 
-def _apply(plan: _Plan) -> None:
-    """Write what is to change, put back what was written where one fails, and note it."""
+def _apply(plan: _Plan) -> list[Change]:
+    """Note and write what is to change; put everything back where one fails."""
+    journal, changes = plan.journal, plan.changes
+    if not changes and not any(journal.get(path) for path in plan.notes):
+        return []
+    for change in changes:
+        if files.read(change.path) != change.before:
+            raise HostError(f"{change.path} was changed just now by another program; try again")
+    before = dict(journal.written)
     done: list[Change] = []
     try:
-        for change in plan.changes:
-            noted = plan.notes[change.path]
-            if noted is not None:
-                plan.notes[change.path] = _prepared(plan.journal, change, noted)
-            _write(change.path, change.after)
+        folders = _note(plan, changes)
+        journal.save()
+        for change in changes:
+            change.path.parent.mkdir(parents=True, exist_ok=True)
+            files.write(change.path, change.after)
             done.append(change)
-    except OSError as error:
-        for change in reversed(done):
-            with suppress(OSError):  # what cannot be put back is told by the first error
-                _write(change.path, change.before)
+    except (OSError, HostError) as error:
+        _put_back(journal, before, done, changes)
+        if isinstance(error, HostError):
+            raise HostError(f"{error}; nothing was changed") from error
         raise HostError(
-            f"{error.filename or 'a file'} cannot be written: {error.strerror or error}; nothing "
-            "was changed"
+            f"{error.filename or journal.folder} cannot be written: {error.strerror or error}; "
+            "nothing was changed"
         ) from error
-    changed = {change.path for change in plan.changes}
-    folders: set[str] = set()
+    _hand_on(journal, files.remove_empty(folders))
+    journal.tidy()
+    return changes
+
+
+def _note(plan: _Plan, changes: list[Change]) -> set[Path]:
+    """Put the notes into the journal, with copies; the folders that may be empty afterwards."""
+    folders: set[Path] = set()
+    contents_before = {change.path: change.before for change in changes}
     for path, noted in plan.notes.items():
-        if noted is not None:
-            if path in changed:  # what is as it was keeps its copy and its digest
-                plan.journal.note(path, noted)
-        elif (written := plan.journal.get(path)) is not None:
-            folders.update(written.folders)
-            plan.journal.drop(path)
-    _remove_empty(folders)
-    plan.journal.save()
+        if noted is None:
+            gone = plan.journal.written.pop(str(path), None)
+            folders.update(map(Path, gone.folders if gone else ()))
+            continue
+        before = contents_before[path]
+        if before is not None and noted.copy == digest(before):
+            plan.journal.keep(before)
+        missing = map(str, files.missing_folders(path))
+        plan.journal.written[str(path)] = replace(
+            noted, folders=tuple(dict.fromkeys((*noted.folders, *missing)))
+        )
+    return folders
 
 
-def _prepared(journal: Journal, change: Change, noted: Written) -> Written:
-    """The note with a copy of what the file is without us, and the folders made for it."""
-    earlier = journal.get(change.path)
-    if earlier is None:
-        created = change.before is None
-        backup = "" if change.before is None else journal.keep(change.path, change.before)
-        noted = with_more(noted, created=created, backup=backup)
-    elif change.before is not None and digest(change.before) != earlier.after:
-        # Somebody changed it since: the copy is no longer what it is without us.
-        noted = with_more(noted, backup="", after="")
-    missing = []
-    folder = change.path.parent
-    while not folder.exists():
-        missing.append(str(folder))
-        folder = folder.parent
-    change.path.parent.mkdir(parents=True, exist_ok=True)
-    return with_more(noted, folders=(*(earlier.folders if earlier else ()), *missing))
+def _put_back(
+    journal: Journal, before: dict[str, Written], done: list[Change], changes: list[Change]
+) -> None:
+    folders = {
+        Path(folder)
+        for change in changes
+        if (noted := journal.get(change.path)) is not None
+        for folder in noted.folders
+    }
+    with suppress(OSError, HostError):  # what cannot be put back is told by the first error
+        for change in reversed(done):
+            files.write(change.path, change.before)
+        files.remove_empty(folders)
+        journal.written = before
+        journal.save()
+        journal.tidy()
 
 
-def _remove_empty(folders: set[str]) -> None:
-    for folder in sorted(folders, key=len, reverse=True):  # what lies inside another is longer
-        with suppress(OSError):  # not empty: others have put something there
-            Path(folder).rmdir()
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise HostError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def _write(path: Path, content: bytes | None) -> None:
-    """All or nothing; a link keeps pointing to the same file, and the file its mode."""
-    if content is None:
-        path.unlink(missing_ok=True)
-        return
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f"{target.name}.{os.getpid()}.new")
-    try:
-        with draft.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if target.exists():
-            if not os.access(target, os.W_OK):
-                raise PermissionError(13, "it is write-protected", str(path))
-            draft.chmod(target.stat().st_mode & 0o7777)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+def _hand_on(journal: Journal, folders: set[Path]) -> None:
+    """Folders of ours that others of our files lie in go when the last of those goes."""
+    for folder in folders:
+        for path in journal.below(folder)[:1]:
+            noted = journal.written[str(path)]
+            journal.written[str(path)] = replace(
+                noted, folders=tuple(dict.fromkeys((*noted.folders, str(folder))))
+            )
+    if folders:
+        journal.save()

@@ -48,15 +48,7 @@ class OwnFile:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFolder:
-    """A copy of a folder of the package."""
-
-    path: Path
-    source: Path
-
-
-Edit = Entry | Item | OwnFile | OwnFolder
+Edit = Entry | Item | OwnFile
 
 
 @dataclass(frozen=True, slots=True)
