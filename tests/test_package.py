@@ -66,6 +66,22 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(code: str) -> None:
     assert loaded.isdisjoint(_HEAVY)
 
 
+def test_what_answers_without_a_server_loads_next_to_nothing() -> None:
+    # A process for every prompt: test_words.py looks at what is loaded while it answers, too.
+    code = "import rag_agent.hook.words, rag_agent.hook.lookup, rag_agent.store.memory"
+    shown = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys\nprint('\\n'.join(sys.modules))"],
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    ).stdout
+    loaded = set(shown.splitlines())
+    assert {"rag_agent.hook.words", "rag_agent.search.question"} <= loaded
+    ours = {f"rag_agent.{name}" for name in ("config", "embed", "index", "sync", "types", "status")}
+    assert loaded.isdisjoint(ours | {"dataclasses", "inspect", "logging"})
+    assert loaded.isdisjoint(set(_HEAVY) - {"apsw"})
+
+
 def test_the_public_names_are_these_and_each_can_be_had() -> None:
     assert sorted(rag_agent.__all__) == sorted(_PUBLIC)
     assert [name for name in rag_agent.__all__ if not hasattr(rag_agent, name)] == []

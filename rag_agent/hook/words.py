@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from rag_agent.hook.answer import Answer
+    from rag_agent.hook.lookup import Answer
     from rag_agent.hook.settings import Settings
     from rag_agent.hosts.events import Request
     from rag_agent.store.glance import Glance
@@ -61,28 +61,37 @@ def _text(request: Request, folder: Path, say: Say) -> str:
     if not database(store).exists():
         return ""
     settings = read_settings(store)
-    if request.kind == "forget":
-        turns.forget(request.session, _memory(store))
-        return ""
-    return _turn(request, folder, store, settings, say)
+    memory = _memory(store)
+    try:
+        if request.kind == "forget":
+            turns.forget(request.session, memory)
+            return ""
+        return _turn(request, folder, store, settings, memory, say) if settings.rag_enabled else ""
+    finally:
+        if memory is not None:
+            memory.close()
 
 
-def _turn(request: Request, folder: Path, store: Path, settings: Settings, say: Say) -> str:
+def _turn(
+    request: Request,
+    folder: Path,
+    store: Path,
+    settings: Settings,
+    memory: TurnMemory | None,
+    say: Say,
+) -> str:
     from rag_agent.store.glance import Glance
 
-    if not settings.rag_enabled:
-        return ""
-    like_config: Any = settings
-    memory = _memory(store)
+    like_config: Any = settings  # has what is read of a Config
     clock = _Clock(settings.rag_time_budget_ms / 1000, store, say)
-    glance = Glance.open(database(store))
+    turn = turns.Turn(request.prompt, request.session, request.id)
     try:
-        turn = turns.Turn(request.prompt, request.session, request.id)
+        glance = Glance.open(database(store))
         context = _context(glance, turn, settings, memory)
         stale = turns.refresh_is_due(glance.last_sync(), like_config, memory)
+        glance.close()
     finally:
         clock.stop()
-        glance.close()
     given: Any = context  # has what is read of a Context
     turns.record(turn, given, like_config, memory)
     if context.query:
@@ -95,7 +104,7 @@ def _turn(request: Request, folder: Path, store: Path, settings: Settings, say: 
 def _context(
     glance: Glance, turn: turns.Turn, settings: Settings, memory: TurnMemory | None
 ) -> Answer:
-    from rag_agent.hook.answer import Answer, answer
+    from rag_agent.hook.lookup import Answer, answer
 
     recalled = turns.recall(turn, memory)
     if recalled is None:

@@ -16,6 +16,8 @@ from rag_agent.store.connection import open_database
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from rag_agent.store.connection import Database
 
 _LAST_SYNC = "last_sync"
@@ -123,6 +125,10 @@ class Glance:
     def close(self) -> None:
         """Close; a second call does nothing."""
         self._database.close()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Reads inside see one state of the index."""
+        return self._database.snapshot()
 
     def passage_count(self) -> int:
         """How many passages there are."""

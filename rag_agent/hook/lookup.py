@@ -132,9 +132,14 @@ def answer(
 
 
 def search(glance: Glance, text: str, limit: int) -> list[Found]:
-    """The files that answer by their words, best first, of those that are as they were indexed."""
+    """The files that answer by their words, best first, of those that are as they were indexed.
+
+    As ``search.hybrid`` without an embedder, but for files that only their paths or names find.
+    """
     question, _ = read_question(glance, text)
-    files = sorted(_files(glance, question), key=lambda pair: (-pair[0], pair[1].shown_path))
+    with glance.snapshot():
+        scored = _files(glance, question)
+    files = sorted(scored, key=lambda pair: (-pair[0], pair[1].shown_path))
     found: list[Found] = []
     for _, file in files:
         if len(found) == limit:
@@ -189,9 +194,7 @@ def _gathered(
     names = {fold(name) for name in question.names}
     by_chunk: dict[int, list[GlancedPassage]] = {}
     for passage in matched:
-        # A row can go between two statements, while another process writes.
-        if passage.chunk_id in chunks and passage.document_id in documents:
-            by_chunk.setdefault(passage.chunk_id, []).append(passage)
+        by_chunk.setdefault(passage.chunk_id, []).append(passage)
     matches = []
     for identifier, passages in by_chunk.items():
         chunk, document = chunks[identifier], documents[passages[0].document_id]
