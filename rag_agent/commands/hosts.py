@@ -8,7 +8,7 @@ import shutil
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag_agent import hosts
 from rag_agent.commands.layout import counted, printable, styled, table
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rag_agent.hosts.types import Host, Place, Scope
     from rag_agent.types import Check
 
+_STYLES = {"set up": "green", "outdated": "yellow"}
 _HOST = Argument("host", "the coding agent", values="host")
 _PROJECT = Argument("--project", "for this project only, in files beside its own")
 _DRY_RUN = Argument("--dry-run", "show the changes and make none")
@@ -40,18 +41,23 @@ def install(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     from rag_agent.hosts.setup import install as set_up
 
     host, place = _place(arguments)
-    return _changed(host, place, arguments, set_up, "is set up", f"{host.hint}")
+    return Result(*_changed(host, place, arguments, set_up, "is already set up", host.hint))
 
 
 @verb("uninstall", "take rag_agent out of a coding agent", _HOST, _PROJECT, _DRY_RUN)
 def uninstall(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Remove what install wrote."""
     from rag_agent.hosts.setup import uninstall as take_back
+    from rag_agent.hosts.standing import left_behind
 
     host, place = _place(arguments)
-    return _changed(
+    data, text = _changed(
         host, place, arguments, take_back, "is not set up", "What was not ours is as it was."
     )
+    left = [] if arguments.dry_run else left_behind(host, place)
+    lines = [f"{path} was changed by somebody else and stays; remove it by hand" for path in left]
+    data["left"] = [str(path) for path in left]
+    return Result(data, "\n".join([text, *lines]))
 
 
 @verb("hosts", "coding agents: which are found, where rag_agent is set up")
@@ -67,6 +73,7 @@ def list_hosts(open_index: Opener, arguments: Namespace, report: Report) -> Resu
 
 def host_checks() -> list[Check]:
     """For ``doctor``: each host that is set up, and whether what it starts is there."""
+    from rag_agent.hosts.standing import problems
     from rag_agent.types import Check
 
     found = []
@@ -76,14 +83,9 @@ def host_checks() -> list[Check]:
             state = _state(host, scope)
             option = " --project" if scope == "project" else ""
             if state == "outdated":
-                found.append(
-                    Check(
-                        host.title,
-                        False,
-                        f"set up for another rag_agent, or only in part ({scope})",
-                        f"`rag-agent install {name}{option}` brings it up to date",
-                    )
-                )
+                detail = "; ".join(problems(host, _place_of(scope)))
+                advice = f"`rag-agent install {name}{option}` brings it up to date"
+                found.append(Check(host.title, False, f"{detail} ({scope})", advice))
             elif state == "set up":
                 found.append(Check(host.title, True, f"set up ({scope})"))
     return found
@@ -113,7 +115,7 @@ def _changed(
     work: Callable[..., list[Change]],
     unchanged: str,
     afterwards: str,
-) -> Result:
+) -> tuple[dict[str, object], str]:
     from rag_agent.hosts.setup import state_folder
 
     changes = work(host, place, state_folder(), dry_run=arguments.dry_run)
@@ -127,13 +129,13 @@ def _changed(
         ],
     }
     if not changes:
-        already = "already " if unchanged == "is set up" else ""
-        return Result(data, f"{host.title} {unchanged.replace('is ', f'is {already}', 1)}.")
+        scope = "for this project" if place.scope == "project" else "for you"
+        return data, f"{host.title} {unchanged} {scope}."
     if arguments.dry_run:
         text = "\n".join(_diff(change) for change in changes)
-        return Result(data, f"{text}\n{counted(len(changes), 'file')} would be changed.")
+        return data, f"{text}\n{counted(len(changes), 'file')} would be changed."
     lines = [f"{styled(_kind(change), 'green')} {change.path}" for change in changes]
-    return Result(data, "\n".join([*lines, afterwards]))
+    return data, "\n".join([*lines, afterwards])
 
 
 def _kind(change: Change) -> str:
@@ -161,18 +163,27 @@ def _lines(content: bytes | None) -> Sequence[str] | None:
 
 
 def _row(host: Host) -> dict[str, object]:
-    """A host as ``hosts`` tells of it; ``found`` is the program on PATH, if it has one."""
+    """A host as ``hosts`` tells of it; ``found`` is its program, else its folder of settings."""
+    files = {scope: _files(host, _place_of(scope)) for scope in host.scopes}
     found = next((path for name in host.programs if (path := shutil.which(name))), "")
+    settings = files["user"][0].parent if "user" in files else None
+    if not found and settings is not None and settings.is_dir():
+        found = str(settings)
     return {
         "host": host.name,
         "title": host.title,
         "found": found,
         **{scope: _state(host, scope) for scope in host.scopes},
-        "files": {
-            scope: sorted({str(edit.path) for edit in host.edits(_place_of(scope))})
-            for scope in host.scopes
-        },
+        "files": {scope: [str(path) for path in paths] for scope, paths in files.items()},
     }
+
+
+def _files(host: Host, place: Place) -> list[Path]:
+    """The files of a host, its own configuration before what is wholly ours."""
+    from rag_agent.hosts.types import OwnFile
+
+    edits = sorted(host.edits(place), key=lambda edit: isinstance(edit, OwnFile))
+    return list(dict.fromkeys(edit.path for edit in edits))
 
 
 def _state(host: Host, scope: Scope) -> str:
@@ -184,11 +195,11 @@ def _state(host: Host, scope: Scope) -> str:
         return f"cannot be read: {error}"
 
 
-def _row_text(row: dict[str, object]) -> str:
-    states = [
-        f"{row[scope]} ({scope})"
-        for scope in ("user", "project")
-        if row.get(scope) not in (None, "no")
-    ]
-    found = f"found: {row['found']}" if row["found"] else ""
-    return " · ".join(part for part in (str(row["title"]), found, ", ".join(states)) if part)
+def _row_text(row: dict[str, Any]) -> str:
+    parts = [row["title"], f"found: {row['found']}" if row["found"] else "not found"]
+    for scope, paths in row["files"].items():
+        if row[scope] != "no":
+            parts.append(
+                f"{styled(row[scope], _STYLES.get(row[scope], 'red'))} ({scope}): {paths[0]}"
+            )
+    return " · ".join(parts)
