@@ -1,6 +1,7 @@
 """Hosts that take an MCP server and no more: a row each says where their configuration lies.
 
-The places and formats are those of the hosts' own documentation, as named beside each row.
+The places and formats are those of the hosts' own documentation, as named beside each row; none of
+these programs was run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from rag_agent.hosts.types import Edit, Entry, Host, OwnFile, Place
 
+_START_TIMEOUT = 30_000  # ms to list the tools; Python's first start compiles its files
 _HINT = "Start {title} anew: it offers rag_query, rag_index and rag_status of the server `rag`."
 
 
@@ -29,11 +31,23 @@ def _settings_folder(place: Place) -> Path:
     return Path(place.environ.get("XDG_CONFIG_HOME") or place.home / ".config")
 
 
+def _extension(place: Place, name: str, file: str) -> Path:
+    """The settings that an extension of VS Code keeps for all projects."""
+    storage = _settings_folder(place) / "Code" / "User" / "globalStorage"
+    return storage / name / "settings" / file
+
+
+def _named(place: Place, variable: str, otherwise: str) -> Path:
+    """The folder that a variable names, else one in the home folder."""
+    named = place.environ.get(variable)
+    return Path(named).expanduser() if named else place.home / otherwise
+
+
 def _host(
     name: str,
     title: str,
-    keys: tuple[str, ...],
-    user: Callable[[Place], Path] | None,
+    key: str,
+    user: Callable[[Place], Path],
     project: str | None = None,
     programs: tuple[str, ...] = (),
     more: Mapping[str, Any] | None = None,
@@ -41,21 +55,51 @@ def _host(
 ) -> Host:
     def edits(place: Place) -> Sequence[Edit]:
         if place.scope == "user":
-            assert user is not None
             path = user(place)
         else:
             assert project is not None
             path = place.project / project
-        return [Entry(path, (*keys, "rag"), _server(place, name, **(more or {})))]
+        return [Entry(path, (key, "rag"), _server(place, name, **(more or {})))]
 
     return Host(
         name=name,
         title=title,
         edits=edits,
         programs=programs,
-        scopes=(*(("user",) if user else ()), *(("project",) if project else ())),
+        scopes=("user", "project") if project else ("user",),
         hint=hint.format(title=title),
     )
+
+
+def _cline(place: Place) -> Path:
+    """Extension, CLI and SDK share one file since 4.0; until then the extension had its own."""
+    name = "cline_mcp_settings.json"
+    shared = _named(place, "CLINE_DIR", ".cline") / "data" / "settings" / name
+    own = _extension(place, "saoudrizwan.claude-dev", name)
+    return own if own.is_file() and not shared.is_file() else shared
+
+
+def _zed(place: Place) -> Path:
+    if sys.platform == "win32":
+        return _settings_folder(place) / "Zed" / "settings.json"
+    if sys.platform == "darwin":
+        return place.home / ".config" / "zed" / "settings.json"
+    return _settings_folder(place) / "zed" / "settings.json"
+
+
+def _kilo(place: Place) -> Sequence[Edit]:
+    if place.scope == "project":
+        folders = [place.project / ".kilo", place.project]
+    else:
+        folders = [_named(place, "XDG_CONFIG_HOME", ".config") / "kilo"]
+    files = [folder / name for folder in folders for name in ("kilo.json", "kilo.jsonc")]
+    server = {
+        "type": "local",
+        "command": [*place.program, "serve", "--for", "kilo"],
+        "enabled": True,
+        "timeout": _START_TIMEOUT,
+    }
+    return [Entry(next(filter(Path.is_file, files), files[0]), ("mcp", "rag"), server)]
 
 
 def _continue(place: Place) -> Sequence[Edit]:
@@ -81,49 +125,52 @@ def _quoted(word: str) -> str:
 
 
 _ROWS = (
-    # docs.cursor.com, Model Context Protocol: ~/.cursor/mcp.json and .cursor/mcp.json
-    _host("cursor", "Cursor", ("mcpServers",), lambda p: p.home / ".cursor" / "mcp.json",
+    # cursor.com/docs/mcp
+    _host("cursor", "Cursor", "mcpServers", lambda p: p.home / ".cursor" / "mcp.json",
           ".cursor/mcp.json", ("cursor",)),
-    # code.visualstudio.com, MCP configuration reference: "servers" in mcp.json of the profile, and
-    # .vscode/mcp.json
-    _host("vscode", "VS Code", ("servers",),
+    # code.visualstudio.com/docs/agents/reference/mcp-configuration: the default profile
+    _host("vscode", "VS Code", "servers",
           lambda p: _settings_folder(p) / "Code" / "User" / "mcp.json", ".vscode/mcp.json",
           ("code",), {"type": "stdio"}),
-    # docs.windsurf.com, Cascade MCP: ~/.codeium/windsurf/mcp_config.json
-    _host("windsurf", "Windsurf", ("mcpServers",),
+    # docs.windsurf.com/windsurf/cascade/mcp
+    _host("windsurf", "Windsurf", "mcpServers",
           lambda p: p.home / ".codeium" / "windsurf" / "mcp_config.json", None, ("windsurf",)),
-    # zed.dev/docs/ai/mcp: "context_servers" in settings.json, of the user or of .zed
-    _host("zed", "Zed", ("context_servers",),
-          lambda p: (p.home / ".config" if sys.platform == "darwin" else _settings_folder(p))
-          / ("Zed" if sys.platform == "win32" else "zed") / "settings.json",
-          ".zed/settings.json", ("zed",)),
-    # docs.cline.bot: cline_mcp_settings.json in the extension's storage of VS Code
-    _host("cline", "Cline", ("mcpServers",),
-          lambda p: _settings_folder(p) / "Code" / "User" / "globalStorage"
-          / "saoudrizwan.claude-dev" / "settings" / "cline_mcp_settings.json"),
-    # docs.roocode.com: .roo/mcp.json of the project, mcp_settings.json of the extension
-    _host("roo-code", "Roo Code", ("mcpServers",),
-          lambda p: _settings_folder(p) / "Code" / "User" / "globalStorage"
-          / "rooveterinaryinc.roo-cline" / "settings" / "mcp_settings.json", ".roo/mcp.json"),
-    # modelcontextprotocol.io, connect to local servers: claude_desktop_config.json
-    _host("claude-desktop", "Claude Desktop", ("mcpServers",),
+    # zed.dev/docs/ai/mcp
+    _host("zed", "Zed", "context_servers", _zed, ".zed/settings.json", ("zed",)),
+    # docs.cline.bot/getting-started/config
+    _host("cline", "Cline", "mcpServers", _cline, None, ("cline",)),
+    # docs.roocode.com/features/mcp/using-mcp-in-roo
+    _host("roo-code", "Roo Code", "mcpServers",
+          lambda p: _extension(p, "rooveterinaryinc.roo-cline", "mcp_settings.json"),
+          ".roo/mcp.json"),
+    # github.com/Kilo-Org/kilocode: packages/kilo-docs/pages/automate/mcp/using-in-kilo-code.md
+    Host("kilo", "Kilo Code", _kilo, ("kilo",), hint=_HINT.format(title="Kilo Code")),
+    # modelcontextprotocol.io/docs/develop/connect-local-servers
+    _host("claude-desktop", "Claude Desktop", "mcpServers",
           lambda p: _settings_folder(p) / "Claude" / "claude_desktop_config.json",
           hint="Start {title} anew. It has no project: name the folder in each question, or set "
           "PI_RAG_DIR in the entry's `env` to the index that it is to search."),
-    # lmstudio.ai/docs, Use MCP servers: ~/.lmstudio/mcp.json, the notation of Cursor
-    _host("lm-studio", "LM Studio", ("mcpServers",), lambda p: p.home / ".lmstudio" / "mcp.json"),
-    # kiro.dev/docs/mcp: ~/.kiro/settings/mcp.json and .kiro/settings/mcp.json
-    _host("kiro", "Kiro", ("mcpServers",), lambda p: p.home / ".kiro" / "settings" / "mcp.json",
-          ".kiro/settings/mcp.json", ("kiro",)),
-    # jetbrains.com/help/junie: ~/.junie/mcp/mcp.json and .junie/mcp/mcp.json
-    _host("junie", "JetBrains Junie", ("mcpServers",),
-          lambda p: p.home / ".junie" / "mcp" / "mcp.json", ".junie/mcp/mcp.json"),
-    # docs.github.com, Copilot CLI: ~/.copilot/mcp-config.json, type "local", "tools"
-    _host("copilot-cli", "GitHub Copilot CLI", ("mcpServers",),
-          lambda p: p.home / ".copilot" / "mcp-config.json", None, ("copilot",),
-          {"type": "local", "tools": ["*"]}),
-    # docs.continue.dev, MCP: .continue/mcpServers/*.yaml of the user or the workspace
-    Host("continue", "Continue", _continue, hint=_HINT.format(title="Continue")),
+    # lmstudio.ai/docs/app/mcp: the notation of Cursor
+    _host("lm-studio", "LM Studio", "mcpServers", lambda p: p.home / ".lmstudio" / "mcp.json"),
+    # kiro.dev/docs/mcp/configuration; its CLI reads the same files
+    _host("kiro", "Kiro", "mcpServers", lambda p: p.home / ".kiro" / "settings" / "mcp.json",
+          ".kiro/settings/mcp.json", ("kiro", "kiro-cli")),
+    # junie.jetbrains.com/docs/junie-cli-mcp-configuration.html
+    _host("junie", "JetBrains Junie", "mcpServers",
+          lambda p: p.home / ".junie" / "mcp" / "mcp.json", ".junie/mcp/mcp.json", ("junie",)),
+    # docs.github.com/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers. In a project it
+    # reads .mcp.json as well, which Claude Code's set-up writes.
+    _host("copilot-cli", "GitHub Copilot CLI", "mcpServers",
+          lambda p: _named(p, "COPILOT_HOME", ".copilot") / "mcp-config.json",
+          ".github/mcp.json", ("copilot",), {"type": "local", "tools": ["*"]}),
+    # qwenlm.github.io/qwen-code-docs/en/users/features/mcp
+    _host("qwen", "Qwen Code", "mcpServers", lambda p: p.home / ".qwen" / "settings.json",
+          ".qwen/settings.json", ("qwen",)),
+    # docs.factory.ai/factory-cli/configuration/mcp
+    _host("droid", "Factory Droid", "mcpServers", lambda p: p.home / ".factory" / "mcp.json",
+          ".factory/mcp.json", ("droid",), {"type": "stdio"}),
+    # docs.continue.dev/customize/deep-dives/mcp: a file a server
+    Host("continue", "Continue", _continue, ("cn",), hint=_HINT.format(title="Continue")),
 )  # fmt: skip
 
 HOSTS: Mapping[str, Host] = {host.name: host for host in _ROWS}
