@@ -69,6 +69,7 @@ build: $(DEV)  ## wheel and source archive in dist/
 
 bench: $(DEV)  ## run the benchmarks; MODEL=FOLDER of scripts/build_model.py --per-tensor: that of embedding, too
 	$(RUN) benchmarks/startup.py
+	$(RUN) benchmarks/hook.py
 	$(if $(MODEL),$(RUN) benchmarks/embedding.py --model "$(MODEL)")
 
 clean:  ## remove what the targets above made, but for indexes

@@ -2,7 +2,8 @@
 
 Bare interpreter and hook are started in turns, so that both see the same machine; what counts is
 the median of the ratios of the pairs. The index is that of this package's own source, the prompts
-are questions about it, and every reply must hold context. ``--most`` makes it a check.
+are questions about it, and every reply must hold context; that to the turn of talk in the last
+row holds none. ``--most`` makes it a check.
 
     python benchmarks/hook.py --pairs 20 --most 3 6
 """
@@ -36,6 +37,7 @@ _PROMPTS = cycle(
         "what does true_to_disk do with hits of outdated documents?",
     )
 )
+_TALK = cycle(("thanks, that works",))
 _SESSIONS = count()  # a session of its own for each prompt: nothing counts as shown before
 
 
@@ -55,9 +57,11 @@ def main() -> int:
         with _server(project, program):
             served = _pairs(arguments.pairs, project, program, alone=False)
         alone = _pairs(arguments.pairs, project, program, alone=True)
-    bare = [one for one, _ in served + alone]
+        talk = _pairs(arguments.pairs, project, program, alone=True, prompts=_TALK)
+    bare = [one for one, _ in served + alone + talk]
     print(f"bare interpreter  {median(bare) * 1000:5.1f} ms (median)")
     ratios = [_ratio("with a server", served), _ratio("without a server", alone)]
+    _ratio("talk, no server", talk)
     over = [r for r, most in zip(ratios, arguments.most or ratios, strict=True) if r > most]
     for ratio in over:
         print(f"{ratio:.2f} is over its limit", file=sys.stderr)
@@ -103,19 +107,24 @@ def _server(project: Path, program: list[str]) -> Iterator[None]:
 
 
 def _pairs(
-    number: int, project: Path, program: list[str], *, alone: bool
+    number: int,
+    project: Path,
+    program: list[str],
+    *,
+    alone: bool,
+    prompts: Iterator[str] = _PROMPTS,
 ) -> list[tuple[float, float]]:
     """Seconds of the bare interpreter and of the hook; who begins alternates."""
     for _ in range(4):  # compiled and cached files for both
         _bare()
-        _hook(project, program, alone)
+        _hook(project, program, alone, prompts)
     pairs = []
     for turn in range(number):
         if turn % 2:
-            other = _hook(project, program, alone)
+            other = _hook(project, program, alone, prompts)
             pairs.append((_bare(), other))
         else:
-            pairs.append((_bare(), _hook(project, program, alone)))
+            pairs.append((_bare(), _hook(project, program, alone, prompts)))
     return pairs
 
 
@@ -125,17 +134,18 @@ def _bare() -> float:
     return time.perf_counter() - started
 
 
-def _hook(project: Path, program: list[str], alone: bool) -> float:
+def _hook(project: Path, program: list[str], alone: bool, prompts: Iterator[str]) -> float:
     """From the start of the process to its end, with the reply read."""
-    event = {"hook_event_name": "UserPromptSubmit", "prompt": next(_PROMPTS),
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": next(prompts),
              "session_id": f"s{next(_SESSIONS)}", "cwd": str(project)}  # fmt: skip
     sent = json.dumps(event).encode()
     started = time.perf_counter()
     done = subprocess.run([*program, "hook", "claude-code"], input=sent, check=True,
                           cwd=project, env=_ENVIRON, capture_output=True)  # fmt: skip
     seconds = time.perf_counter() - started
-    assert "hookSpecificOutput" in json.loads(done.stdout), (event, done)
-    assert (b"words alone" in done.stderr) == alone, done.stderr
+    is_question = prompts is not _TALK
+    assert ("hookSpecificOutput" in json.loads(done.stdout)) == is_question, (event, done)
+    assert (b"words alone" in done.stderr) == (alone and is_question), done.stderr
     return seconds
 
 
