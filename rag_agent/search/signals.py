@@ -41,7 +41,7 @@ def name_coverage(question: Question, file: FileMatch) -> float:
     A word of the question that begins alike (four letters and more) counts 0.7. For names such as
     ``index.js`` the folder is the name.
     """
-    name = list(dict.fromkeys(words(_telling_name(file.document.path))))
+    name = _words_of_file(file.document.path)
     total = sum(question.rarity_of(word) for word in name)
     covered = sum(question.rarity_of(word) * _similarity(word, question) for word in name)
     return covered / total if total else 0.0
@@ -65,13 +65,14 @@ def sought(question: Question, file: FileMatch) -> float:
 
 def name_match(question: Question, file: FileMatch) -> float:
     """How well the best of the defined names fits the question: share of both, by rarity."""
-    asked = sum(question.rarity.values())
+    rarity = question.rarity
+    asked = sum(rarity.values())
     best = 0.0
     for chunk in file.chunks:
         for found in chunk.stored.chunk.definitions:
             name = _words_of_name(found.name)
-            common = sum(question.rarity[word] for word in name & question.rarity.keys())
-            if common:
+            if not name.isdisjoint(rarity):  # few are not, of thousands
+                common = sum(rarity[word] for word in name & rarity.keys())
                 own = sum(question.rarity_of(word) for word in name)
                 best = max(best, 2 * common / (asked + own))
     return best
@@ -126,6 +127,11 @@ SIGNALS: tuple[Signal, ...] = (
 @lru_cache(maxsize=50_000)
 def _words_of_name(name: str) -> frozenset[str]:
     return frozenset(words(name))
+
+
+@lru_cache(maxsize=10_000)
+def _words_of_file(path: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words(_telling_name(path))))
 
 
 # Names that say nothing: the folder they lie in is what people call them.

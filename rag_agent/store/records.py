@@ -93,11 +93,11 @@ def group_definitions(rows: Iterable[Row]) -> dict[int, list[Definition]]:
     return found
 
 
-def group_passages(rows: Iterable[Row]) -> dict[int, list[Passage]]:
-    """By chunk, from rows (chunk_id, start_line, end_line, begin, length, own_text, text)."""
+def group_passages(rows: Iterable[Row], texts: Mapping[int, str]) -> dict[int, list[Passage]]:
+    """By chunk, from rows (chunk_id, start_line, end_line, begin, length, own_text)."""
     found: dict[int, list[Passage]] = {}
-    for chunk_id, start, end, begin, length, own_text, text in rows:
-        passage = Passage(start, end, passage_text(text, begin, length, own_text))
+    for chunk_id, start, end, begin, length, own_text in rows:
+        passage = Passage(start, end, passage_text(texts[chunk_id], begin, length, own_text))
         found.setdefault(chunk_id, []).append(passage)
     return found
 

@@ -326,22 +326,27 @@ class Store:
             definitions = group_definitions(
                 self._database.rows(
                     "SELECT chunk_id, name, kind, start_line, end_line FROM definitions "
-                    "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY id",
+                    "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id, id",
                     ids,
                 )
             )
             passages = group_passages(
                 self._database.rows(
-                    "SELECT p.chunk_id, p.start_line, p.end_line, p.begin, p.length, p.own_text, "
-                    "c.text FROM passages AS p JOIN document_chunks AS c ON c.id = p.chunk_id "
-                    "WHERE p.chunk_id IN (SELECT value FROM json_each(?)) ORDER BY p.id",
+                    "SELECT chunk_id, start_line, end_line, begin, length, own_text FROM passages "
+                    "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id, id",
                     ids,
-                )
+                ),
+                {row[0]: row[4] for row in rows},
             )
+        known = shown.roots
+        by_id = {row[5]: row[5:] for row in rows}  # chunks of one document share it
+        documents = {
+            document: stored_document(columns, known) for document, columns in by_id.items()
+        }
         return [
             StoredChunk(
                 id=identifier,
-                document=(document := stored_document(columns, shown.roots)),
+                document=(document := documents[document_id]),
                 chunk=Chunk(
                     path=document.path,
                     start=start,
@@ -353,5 +358,5 @@ class Store:
                 ),
                 shown_path=shown.path(document.root.id, document.path),
             )
-            for identifier, start, end, heading, text, *columns in rows
+            for identifier, start, end, heading, text, document_id, *_ in rows
         ]
