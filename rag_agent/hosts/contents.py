@@ -18,6 +18,7 @@ from rag_agent.hosts.ours import Way, is_ours, merged, parts
 from rag_agent.hosts.types import Entry, Item
 
 _BOM = "\ufeff"
+_YAML = (".yaml", ".yml")
 Keys = tuple[str, ...]
 
 
@@ -90,7 +91,7 @@ def without_edit(content: bytes, edit: Entry | Item, made: Sequence[Keys] = ()) 
             _delete(left, way)
         for keys in sorted(made, key=len, reverse=True):
             if edit.path.suffix != ".toml" and _get(left, keys) in ({}, []):
-                text = jsonc.remove(text, keys)
+                text = _removed(text, keys, edit.path)
                 _delete(left, keys)
     except ValueError as error:
         raise _unusable(edit.path, error) from error
@@ -126,7 +127,7 @@ def values(content: bytes, path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise _unusable(path, error) from error
     if not isinstance(value, dict):
-        raise HostError(f"{path} holds no object {{…}}; it was left alone")
+        raise HostError(f"{path} holds no object {{…}} or mapping; it was left alone")
     return value
 
 
@@ -135,6 +136,10 @@ def _read(text: str, path: Path) -> Any:
         from rag_agent.hosts import toml
 
         return toml.read(text)
+    if path.suffix in _YAML:
+        from rag_agent.hosts import yaml
+
+        return yaml.read(text)
     return jsonc.read(text).value if text.strip() else {}
 
 
@@ -172,13 +177,20 @@ def _with_entry(text: str, value: dict[str, Any], edit: Entry) -> str:
 
         assert isinstance(new, dict)
         return toml.set_table(text, edit.keys, new)
-    text = text if text.strip() else "{}\n"
     if not isinstance(there, dict) or not isinstance(new, dict):
-        return jsonc.set_value(text, edit.keys, new)
+        return _changed(text, edit.keys, new, edit.path)
     for key, each in new.items():
         if key not in there or there[key] != each:
-            text = jsonc.set_value(text, (*edit.keys, key), each)
+            text = _changed(text, (*edit.keys, key), each, edit.path)
     return text
+
+
+def _changed(text: str, keys: Keys, value: Any, path: Path) -> str:
+    if path.suffix in _YAML:
+        from rag_agent.hosts import yaml
+
+        return yaml.set_value(text, keys, value)
+    return jsonc.set_value(text if text.strip() else "{}\n", keys, value)
 
 
 def _with_item(text: str, value: dict[str, Any], edit: Item) -> str:
@@ -200,11 +212,15 @@ def _ways(value: dict[str, Any], edit: Entry | Item) -> list[Way]:
 
 
 def _removed(text: str, way: Way, path: Path) -> str:
-    if path.suffix != ".toml":
-        return jsonc.remove(text, way)
-    from rag_agent.hosts import toml
+    if path.suffix == ".toml":
+        from rag_agent.hosts import toml
 
-    return toml.remove_table(text, [str(key) for key in way])
+        return toml.remove_table(text, [str(key) for key in way])
+    if path.suffix in _YAML:
+        from rag_agent.hosts import yaml
+
+        return yaml.remove(text, way)
+    return jsonc.remove(text, way)
 
 
 def _get(value: Any, keys: Sequence[str]) -> Any:
@@ -215,7 +231,9 @@ def _get(value: Any, keys: Sequence[str]) -> Any:
 
 def _set(value: dict[str, Any], keys: Sequence[str], new: Any) -> None:
     for key in keys[:-1]:
-        value = value.setdefault(key, {})
+        if value.get(key) is None:
+            value[key] = {}
+        value = value[key]
         if not isinstance(value, dict):
             raise ValueError(f"{keys[-1]!r} is to go into {key!r}, which is no object or table")
     value[keys[-1]] = new

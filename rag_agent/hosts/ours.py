@@ -11,7 +11,7 @@ from rag_agent.hosts.types import Entry, Item
 
 _NAMES = ("rag-agent", "rag_agent")
 # These start us; any other list is a choice that the user may have made otherwise.
-_WORDS = ("command", "args")
+_WORDS = ("command", "cmd", "args")
 _GROUPED = "hooks"  # hosts with hooks keep several in one item of a list, under this key
 Way = tuple["str | int", ...]
 

@@ -14,6 +14,7 @@ from typing import Any
 from rag_agent.hosts.types import Edit, Entry, Host, OwnFile, Place
 
 _START_TIMEOUT = 30_000  # ms to list the tools; Python's first start compiles its files
+_TOOL_TIMEOUT = 600  # s; an index of a large project
 _HINT = "Start {title} anew: it offers rag_query, rag_index and rag_status of the server `rag`."
 
 
@@ -102,6 +103,25 @@ def _kilo(place: Place) -> Sequence[Edit]:
     return [Entry(next(filter(Path.is_file, files), files[0]), ("mcp", "rag"), server)]
 
 
+def _goose(place: Place) -> Sequence[Edit]:
+    if sys.platform == "win32":
+        folder = _settings_folder(place) / "Block" / "goose" / "config"
+    else:  # on macOS, too
+        folder = _named(place, "XDG_CONFIG_HOME", ".config") / "goose"
+    first, *rest = place.program
+    server = {
+        "type": "stdio",
+        "name": "rag",
+        "description": "Search over this project, on this machine",
+        "enabled": True,
+        "cmd": first,
+        "args": [*rest, "serve", "--for", "goose"],
+        "envs": {},
+        "timeout": _TOOL_TIMEOUT,
+    }
+    return [Entry(folder / "config.yaml", ("extensions", "rag"), server)]
+
+
 def _continue(place: Place) -> Sequence[Edit]:
     # One file a server; it also takes JSON files of the form of Claude Desktop and Cursor.
     folder = place.project if place.scope == "project" else place.home
@@ -169,6 +189,8 @@ _ROWS = (
     # docs.factory.ai/factory-cli/configuration/mcp
     _host("droid", "Factory Droid", "mcpServers", lambda p: p.home / ".factory" / "mcp.json",
           ".factory/mcp.json", ("droid",), {"type": "stdio"}),
+    # goose-docs.ai: documentation/docs/guides/config-files.md of github.com/aaif-goose/goose
+    Host("goose", "Goose", _goose, ("goose",), ("user",), hint=_HINT.format(title="Goose")),
     # docs.continue.dev/customize/deep-dives/mcp: a file a server
     Host("continue", "Continue", _continue, ("cn",), hint=_HINT.format(title="Continue")),
 )  # fmt: skip

@@ -23,7 +23,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One key of a JSON, JSONC or TOML file (by its suffix)."""
+    """One key of a JSON, JSONC, TOML or YAML file (by its suffix)."""
 
     path: Path
     keys: tuple[str, ...]
@@ -32,7 +32,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One element of a list in such a file; ours is the one whose JSON holds ``mark``."""
+    """One element of a list in a JSON or JSONC file; ours is the one whose JSON holds ``mark``."""
 
     path: Path
     keys: tuple[str, ...]

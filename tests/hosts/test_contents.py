@@ -28,13 +28,15 @@ from rag_agent.hosts.types import Entry, Item
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hosts"
 JSON = sorted(path.name for path in FIXTURES.glob("*.json*"))
 TOML = sorted(path.name for path in FIXTURES.glob("*.toml"))
+YAML = sorted(path.name for path in FIXTURES.glob("*.yaml"))
 SERVER = {"command": "/opt/bin/rag-agent", "args": ["serve", "--for", "x"]}
 HOOK = {"hooks": [{"type": "command", "command": "rag-agent hook x"}]}
 MARK = "rag-agent hook x"
 
 
 def entry(name: str, *keys: str) -> Entry:
-    default = ("mcp_servers", "rag") if name.endswith(".toml") else ("mcpServers", "rag")
+    sections = {".toml": "mcp_servers", ".yaml": "extensions"}
+    default = (sections.get(Path(name).suffix, "mcpServers"), "rag")
     return Entry(Path("/somewhere") / name, keys or default, SERVER)
 
 
@@ -54,7 +56,7 @@ def outside(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return rest
 
 
-@pytest.mark.parametrize("name", [*JSON, *TOML])
+@pytest.mark.parametrize("name", [*JSON, *TOML, *YAML])
 def test_an_entry_is_added_and_all_else_stays(name: str) -> None:
     before, edit = (FIXTURES / name).read_bytes(), entry(name)
     after = with_edit(before, edit)
@@ -66,17 +68,23 @@ def test_an_entry_is_added_and_all_else_stays(name: str) -> None:
     assert {kind for kind, *_ in changes} <= {"equal", "insert"}
 
 
-@pytest.mark.parametrize("name", [*JSON, *TOML])
+@pytest.mark.parametrize("name", [*JSON, *TOML, *YAML])
 def test_setting_it_twice_changes_nothing(name: str) -> None:
     once = with_edit((FIXTURES / name).read_bytes(), entry(name))
     assert with_edit(once, entry(name)) == once
 
 
 # Of these only the journal knows whether they ended or were spaced like that before.
-UNKNOWABLE = ("spaced-object.json", "empty.json", "codex-no-end.toml", "codex-windows.toml")
+UNKNOWABLE = (
+    "spaced-object.json",
+    "empty.json",
+    "codex-no-end.toml",
+    "codex-windows.toml",
+    "goose-comment.yaml",
+)
 
 
-@pytest.mark.parametrize("name", [name for name in [*JSON, *TOML] if name not in UNKNOWABLE])
+@pytest.mark.parametrize("name", [name for name in [*JSON, *TOML, *YAML] if name not in UNKNOWABLE])
 def test_taking_it_out_gives_the_bytes_back(name: str) -> None:
     before, edit = (FIXTURES / name).read_bytes(), entry(name)
     made = missing_containers(before, edit)

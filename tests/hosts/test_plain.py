@@ -50,6 +50,7 @@ def only_entry(name: str, place: Place) -> Entry:
         ("copilot-cli", ".copilot/mcp-config.json", ".github/mcp.json", "mcpServers"),
         ("qwen", ".qwen/settings.json", ".qwen/settings.json", "mcpServers"),
         ("droid", ".factory/mcp.json", ".factory/mcp.json", "mcpServers"),
+        ("goose", ".config/goose/config.yaml", "", "extensions"),
     ],
 )
 def test_a_host_has_its_entry_where_it_looks_for_it(
@@ -71,7 +72,7 @@ def test_a_host_has_its_entry_where_it_looks_for_it(
         *(
             (n, {})
             for n in HOSTS
-            if n not in ("vscode", "droid", "copilot-cli", "kilo", "continue")
+            if n not in ("vscode", "droid", "copilot-cli", "kilo", "goose", "continue")
         ),
     ],
 )
@@ -83,6 +84,15 @@ def test_an_entry_says_how_to_start_the_server(name: str, more: dict[str, object
 def test_kilo_takes_the_command_as_one_list() -> None:
     entry = only_entry("kilo", place_of("user"))
     assert json.loads(json.dumps(entry.value))["command"] == [*PROGRAM, "serve", "--for", "kilo"]
+
+
+def test_goose_has_names_of_its_own_for_the_command() -> None:
+    entry = only_entry("goose", place_of("user"))
+    assert isinstance(entry.value, dict)
+    assert (entry.value["cmd"], entry.value["args"]) == (
+        COMMAND["command"],
+        [*COMMAND["args"], "goose"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,6 +109,8 @@ def test_kilo_takes_the_command_as_one_list() -> None:
         ("win32", "zed", Path("/roaming/Zed/settings.json")),
         ("win32", "claude-desktop", Path("/roaming/Claude/claude_desktop_config.json")),
         ("win32", "cursor", HOME / ".cursor/mcp.json"),
+        ("darwin", "goose", HOME / ".config/goose/config.yaml"),
+        ("win32", "goose", Path("/roaming/Block/goose/config/config.yaml")),
     ],
 )
 def test_other_systems_have_other_folders(
@@ -114,6 +126,7 @@ def test_other_systems_have_other_folders(
         ("copilot-cli", "COPILOT_HOME", "mcp-config.json"),
         ("cline", "CLINE_DIR", "data/settings/cline_mcp_settings.json"),
         ("kilo", "XDG_CONFIG_HOME", "kilo/kilo.json"),
+        ("goose", "XDG_CONFIG_HOME", "goose/config.yaml"),
     ],
 )
 def test_a_variable_of_the_host_moves_its_configuration(

@@ -24,6 +24,7 @@ from rag_agent.paths import log_folder
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hosts"
 PROGRAM = ("/opt/rag agent/bin/rag-agent",)
 EVERY = [(name, scope) for name in hosts.names() for scope in hosts.get(name).scopes]
+FURNITURE = {".toml": "codex.toml", ".yaml": "goose.yaml"}
 every_host = pytest.mark.parametrize(("name", "scope"), EVERY)
 
 
@@ -55,7 +56,7 @@ def furnish(name: str, place: Place) -> list[Path]:
     for edit in hosts.get(name).edits(place):
         if isinstance(edit, Entry | Item) and edit.path not in made:
             edit.path.parent.mkdir(parents=True, exist_ok=True)
-            source = "codex.toml" if edit.path.suffix == ".toml" else "claude-settings.json"
+            source = FURNITURE.get(edit.path.suffix, "claude-settings.json")
             shutil.copy(FIXTURES / source, edit.path)
             made.append(edit.path)
     return made
@@ -103,7 +104,7 @@ def test_what_is_written_names_the_program_and_the_host(
 
 @pytest.mark.parametrize("source", sorted(path.name for path in FIXTURES.iterdir()))
 def test_every_configuration_gets_its_bytes_back(source: str, home: Path, project: Path) -> None:
-    name = "codex" if source.endswith(".toml") else "cursor"
+    name = {".toml": "codex", ".yaml": "goose"}.get(Path(source).suffix, "cursor")
     place, host = place_of(home, project), hosts.get(name)
     path = next(e.path for e in host.edits(place) if isinstance(e, Entry))
     path.parent.mkdir(parents=True)
