@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import struct
 import sys
 from binascii import crc32
 
@@ -131,6 +130,8 @@ def is_same_user(link: socket) -> bool:
 
     The folder keeps others out already; this does so where somebody opened it to them.
     """
+    import struct  # for a server alone
+
     if sys.platform.startswith("linux"):
         import socket
 

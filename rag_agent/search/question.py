@@ -27,10 +27,10 @@ class Question:
     ``words`` are stems with how often the query has them, ``rarity`` their inverse document
     frequency over passages (more than 0), ``names`` whatever may be the name of a definition, as
     written. ``absent`` are the words that no passage holds; they too count in ``coverage``, with
-    the rarity ``rarest``.
+    the rarity ``rarest``. ``weight`` is the rarity of all words together.
     """
 
-    __slots__ = ("absent", "names", "rarest", "rarity", "text", "words")
+    __slots__ = ("absent", "names", "rarest", "rarity", "text", "weight", "words")
 
     def __init__(
         self,
@@ -47,6 +47,7 @@ class Question:
         self.names = names
         self.absent = absent
         self.rarest = rarest
+        self.weight = math.fsum(rarity.values())
 
     def rarity_of(self, word: str) -> float:
         """The word's rarity; for a word that the question lacks that of its average word."""
@@ -55,11 +56,6 @@ class Question:
             return known
         # A question without any word ("???") is answered by meaning alone.
         return self.weight / len(self.rarity) if self.rarity else 1.0
-
-    @property
-    def weight(self) -> float:
-        """The rarity of all words together."""
-        return math.fsum(self.rarity.values())
 
     @property
     def familiar(self) -> float:
