@@ -76,6 +76,7 @@ class Index:
         self._model_problem = ""
         self._cache: EmbeddingCache | None = None
         self._memory: TurnMemory | None = None
+        self._opened: tuple[int, int] | None = None
         self._loading: threading.Thread | None = None
         self._outdated: dict[int, StoredDocument] = {}
 
@@ -381,9 +382,13 @@ class Index:
         return WriteLock(self.folder, wait=_WAIT_FOR_BATCH)
 
     def _reader(self) -> Store | None:
+        database = paths.database(self.folder)
+        now = _identity(database)
+        if self._store is not None and now != self._opened:
+            self.close()  # deleted or replaced since: what is open is no longer the index
         if self._store is None:
             try:
-                self._store = Store.open(paths.database(self.folder), readonly=True)
+                self._store, self._opened = Store.open(database, readonly=True), now
             except StoreMissing:
                 return None
         return self._store
@@ -502,3 +507,12 @@ class Index:
                 f"process {activity.pid} is working on this index ({activity.stage}, "
                 f"{activity.done:,} done): there may be more to find in a while"
             )
+
+
+def _identity(database: Path) -> tuple[int, int] | None:
+    """Which file this is, whatever its name; None if there is none."""
+    try:
+        found = database.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -6,6 +6,7 @@ import os
 import stat
 import struct
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from rag_agent.endpoint import STORE, nearest_store
@@ -102,6 +103,19 @@ def database(folder: Path) -> Path:
 
 def is_foreign(path: Path) -> bool:
     """Whether the file is an SQLite database that another program (pi-local-rag) wrote."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return _is_foreign(path, found.st_dev, found.st_ino)
+
+
+@lru_cache(maxsize=100)
+def _is_foreign(path: Path, device: int, inode: int) -> bool:
+    """Asked once a file: to close a file takes from its process all locks that SQLite has on it.
+
+    (POSIX; sqlite.org/howtocorrupt.html, 2.2.)
+    """
     try:
         with path.open("rb") as stream:
             header = stream.read(100)

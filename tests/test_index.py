@@ -429,3 +429,37 @@ def test_an_old_index_json_stays_until_the_new_index_holds_its_files(
         index.sync()
         assert len(index.find("recipe")) == 1
         assert not legacy.exists()
+
+
+def test_an_index_that_is_replaced_while_it_is_open_is_the_new_one(project: Path) -> None:
+    with rag_agent.open(project) as index, rag_agent.open(project) as other:
+        index.sync()
+        assert index.search("query string dictionary").hits
+        shutil.rmtree(project / ".pi")
+        (project / "added.py").write_text("def brand_new_helper():\n    pass\n", encoding="utf-8")
+        other.sync()
+        assert index.find("added.py")
+        assert index.status().documents == other.status().documents
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="locks are listed on Linux")
+def test_asking_whose_database_it_is_does_not_take_sqlites_locks_away(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync()
+        index.search("query string")
+        inode = (project / ".pi" / "rag" / "rag.db").stat().st_ino
+        mine = f" {os.getpid()} "
+        before = [
+            row
+            for row in Path("/proc/locks").read_text().splitlines()
+            if mine in row and f":{inode} " in row
+        ]
+        index.status()
+        index.search("dictionary")
+        after = [
+            row
+            for row in Path("/proc/locks").read_text().splitlines()
+            if mine in row and f":{inode} " in row
+        ]
+    assert before
+    assert len(after) == len(before)

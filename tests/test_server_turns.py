@@ -177,6 +177,24 @@ async def test_a_prompt_that_arrives_by_two_hooks_is_answered_once(folder: Path)
         assert json.loads(await call(client, "rag_hook", **event)) == {}
 
 
+async def test_wrong_arguments_of_a_bridge_are_named(folder: Path) -> None:
+    async with connected() as client:
+        refused = await client.call_tool("rag_hook", {"hook_event_name": "x", "prompt": 3})
+    assert refused.is_error
+    assert "rag_hook: prompt: " in str(refused.content)
+
+
+async def test_a_server_that_is_not_ready_answers_from_words_alone(folder: Path) -> None:
+    prompt = "where does verify_signature check the signature of a Stripe webhook?"
+    project, done = Project(), threading.Event()
+    async with Client(build(project, "pi"), mode="legacy") as client:
+        project._reader.post(folder, lambda index: done.wait(60))  # as if it still loaded
+        assert "def verify_signature" in await turn(client, prompt)
+        assert await turn(client, prompt) == ""
+        done.set()
+        assert (await status(client))["injection"]["injections"] == 1
+
+
 async def test_where_nothing_is_indexed_a_turn_goes_on_without_a_word(empty: Path) -> None:
     async with connected() as client:
         assert await turn(client, QUESTION) == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -72,9 +72,7 @@ def activity_text(activity: Activity) -> str:
 def _status_text(found: Status) -> str:
     coverage = found.vectors / found.chunks if found.chunks else 0.0
     languages = sorted(found.languages.items(), key=lambda item: (-item[1], item[0]))
-    settings = "\n".join(
-        f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in found.settings.items()
-    )
+    settings = "\n".join(_changed_settings(found.settings))
     rows = [
         ("store", f"{found.store} ({found.scope}, {size(found.bytes)})"),
         ("files", f"{found.documents:,} ({counted(found.chunks, 'chunk')})"),
@@ -98,6 +96,16 @@ def _status_text(found: Status) -> str:
     problems = [f"words only, no vectors: {found.model_problem}"] if found.model_problem else []
     notes = [styled(f"note: {note}", "yellow") for note in (*problems, *found.warnings)]
     return "\n".join([text, *notes])
+
+
+def _changed_settings(settings: Mapping[str, object]) -> Iterator[str]:
+    """Those that are not as they come; the README has the others, and --json all."""
+    from rag_agent.config import Config, as_json
+
+    for key, default in as_json(Config()).items():
+        value = settings.get(key, default)
+        if value != default and key != "trackedPaths":
+            yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
 
 
 def _injection(counted_turns: Mapping[str, int]) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _STYLES = {"set up": "green", "outdated": "yellow"}
 _HOST = Argument("host", "the coding agent", values="host")
 _PROJECT = Argument("--project", "for this project only, in files beside its own")
+_SHORT_FILE = 40  # lines of a new file that a dry run shows
 _DRY_RUN = Argument("--dry-run", "show the changes and make none")
 
 
@@ -41,7 +42,8 @@ def install(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     from rag_agent.hosts.setup import install as set_up
 
     host, place = _place(arguments)
-    return Result(*_changed(host, place, arguments, set_up, "is already set up", host.hint))
+    data, text = _changed(host, place, arguments, set_up, "is already set up", host.hint)
+    return Result(data, "\n".join([text, *_cautions(host, place)]))
 
 
 @verb("uninstall", "take rag_agent out of a coding agent", _HOST, _PROJECT, _DRY_RUN)
@@ -132,10 +134,39 @@ def _changed(
         scope = "for this project" if place.scope == "project" else "for you"
         return data, f"{host.title} {unchanged} {scope}."
     if arguments.dry_run:
-        text = "\n".join(_diff(change) for change in changes)
+        text = "\n".join(map(_shown_change, changes))
         return data, f"{text}\n{counted(len(changes), 'file')} would be changed."
     lines = [f"{styled(_kind(change), 'green')} {change.path}" for change in changes]
     return data, "\n".join([*lines, afterwards])
+
+
+def _shown_change(change: Change) -> str:
+    """The diff of a file that is there; of one that is made, that it is, and how long."""
+    after = _lines(change.after)
+    if change.before is None and after is not None and len(after) > _SHORT_FILE:
+        return f"{change.path}: made, {counted(len(after), 'line')}"
+    return _diff(change)
+
+
+def _cautions(host: Host, place: Place) -> list[str]:
+    """What to know of where a host is set up now."""
+    from rag_agent.hosts.program import NAME
+
+    found = []
+    other: Scope = "user" if place.scope == "project" else "project"
+    if other in host.scopes and _state(host, other) != "no":
+        option = " --project" if other == "project" else ""
+        where = "this project" if other == "project" else "all your projects"
+        found.append(
+            f"{host.title} is set up for {where} as well; one of both is enough: "
+            f"`rag-agent uninstall {host.name}{option}` takes the other out"
+        )
+    if place.scope == "project" and place.program != (NAME,):
+        found.append(
+            f"these files name {place.program[0]}, which is yours alone: before you share them, "
+            "put rag-agent on your PATH and install again"
+        )
+    return [styled(f"note: {line}", "yellow") for line in found]
 
 
 def _kind(change: Change) -> str:

@@ -15,7 +15,8 @@ _PREAMBLE = (
 # Characters that people do not see and models do: controls but tab and newline, marks that turn
 # the direction of writing, zero-width ones, tags (which can spell whole sentences).
 _INVISIBLE = re.compile(
-    "[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef]"
 )
 # What makes a terminal change colours, titles or links, with what it carries: CSI, then OSC and
 # other strings up to their end or the line's, then the two-character ones.

@@ -12,6 +12,7 @@ from rag_agent.context.lines import Piece, pieces_of, whole
 from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Chunk, Context, Hit
 
+_CHARACTERS_OF_TOKEN = 3  # at most, by tokens.estimate_tokens
 _EXCERPT_LINES = (48, 36, 24, 18, 14, 10, 8, 6)  # tried in turn; fewer would not explain themselves
 
 
@@ -26,7 +27,8 @@ def pack(hits: Sequence[Hit], budget: int, asked: Sequence[str] = ()) -> Context
     shown: list[Hit] = []
     reasons: list[str] = []
     for hit in hits:
-        for block, chunks, reason in _blocks(hit, asked):
+        room = _CHARACTERS_OF_TOKEN * (budget - estimate_tokens("\n\n".join(blocks)))
+        for block, chunks, reason in _blocks(hit, asked, room):
             if _fits([*blocks, block], budget):
                 blocks.append(block)
                 shown.append(replace(hit, more=chunks[1:]))
@@ -40,18 +42,29 @@ def pack(hits: Sequence[Hit], budget: int, asked: Sequence[str] = ()) -> Context
     return Context(text, estimate_tokens(text), tuple(shown), tuple(reasons))
 
 
-def _blocks(hit: Hit, asked: Sequence[str]) -> Iterator[tuple[str, tuple[Chunk, ...], str]]:
-    """A hit in every way that it may be shown, the longest first: text, chunks, what to say."""
+def _blocks(
+    hit: Hit, asked: Sequence[str], room: int
+) -> Iterator[tuple[str, tuple[Chunk, ...], str]]:
+    """A hit in every way that it may be shown, the longest first: text, chunks, what to say.
+
+    Ways that are longer than ``room``, in characters, are not made: a turn has no time for them.
+    """
     best = hit.chunk
     for count in range(len(hit.more), -1, -1):
         chunks = (best, *hit.more[:count])
         pieces = pieces_of(hit, chunks)
+        if sum(len(piece.text) for piece in pieces) > room:
+            continue
         block = "\n\n".join(_block(hit, piece, asked) for piece in pieces)
         yield block, chunks, f"takes in {best.location}"
+    if room <= 0:
+        return
     reading = read(whole(best), asked, best.definitions)
     for most in _EXCERPT_LINES:
         if most < len(reading.lines):
             piece = reading.cut(most)
+            if len(piece.text) > room:
+                continue
             place = f"lines {piece.start}-{piece.end} of {best.location}"
             reason = f"takes in {place}, for which there is room"
             yield _block(hit, piece, asked), (best,), reason

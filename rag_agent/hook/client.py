@@ -24,16 +24,24 @@ def folder_of(event: bytes) -> str:
     if found:
         start = rest.find(b'"')
         end = rest.find(b'"', start + 1)
-        named = rest[start + 1 : end]
+        while end > start and _is_escaped(rest, end):
+            end = rest.find(b'"', end + 1)
         if start >= 0 and end > start and rest[:start].strip() == b":":
+            named = rest[start + 1 : end]
             if b"\\" in named:
                 import json
 
-                named = json.loads(b'{"cwd"' + rest[: rest.find(b",")] + b"}")["cwd"].encode()
+                named = json.loads(b'"' + named + b'"').encode("utf-8", "surrogatepass")
             folder = os.fsdecode(named)
             if os.path.isdir(folder):  # noqa: PTH112
                 return os.path.realpath(folder)
     return os.getcwd()  # noqa: PTH109
+
+
+def _is_escaped(text: bytes, position: int) -> bool:
+    """Whether an odd number of backslashes stands before a position."""
+    before = text[:position]
+    return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1
 
 
 def ask_server(host: str, folder: str, event: bytes) -> bytes | None:
@@ -86,15 +94,20 @@ def _ask(address: str, request: bytes, patience: float) -> bytes:
     try:
         link.settimeout(patience)
         link.connect(address)
-    except OSError:
+    except (ConnectionRefusedError, FileNotFoundError):
         link.close()
         endpoint.remove_dead(address)
+        return b""
+    except OSError:  # it lives, and has no time: too many hooks wait already
+        link.close()
         return b""
     heard = bytearray()
     try:
         link.sendall(request)
         link.shutdown(_socket.SHUT_WR)
-        while piece := link.recv(1 << 16):
+        # The line end is the last of a reply. Until the server closes, milliseconds may go by in
+        # which it writes down what it has just said.
+        while not heard.endswith(b"\n") and (piece := link.recv(1 << 16)):
             heard += piece
     except TimeoutError as error:
         raise Overdue(f"the server did not answer within {patience:.0f} s") from error

@@ -101,6 +101,47 @@ def _turn(
     return context.text
 
 
+def look(store: Path, turn: turns.Turn, settings: Settings) -> tuple[Answer, bool]:
+    """The context of a turn by words alone, and whether the index is to be refreshed.
+
+    For a server that is not ready yet; ``turns.record`` it once delivered.
+
+    Raises:
+        StoreError: the index cannot be read; StoreMissing if there is none.
+    """
+    from rag_agent.store.glance import Glance
+
+    if not database(store).exists():
+        raise StoreMissing("nothing is indexed here")
+    memory = _memory(store)
+    like_config: Any = settings
+    try:
+        glance = Glance.open(database(store))
+        try:
+            context = _context(glance, turn, settings, memory)
+            return context, turns.refresh_is_due(glance.last_sync(), like_config, memory)
+        finally:
+            glance.close()
+    finally:
+        if memory is not None:
+            memory.close()
+
+
+def note(store: Path, turn: turns.Turn, given: Answer | None, settings: Settings) -> None:
+    """Remember and count what a turn was given; None if its time was over."""
+    memory = _memory(store)
+    like_config: Any = settings
+    like_context: Any = given
+    try:
+        if given is None:
+            turns.record_time_out(memory)
+        else:
+            turns.record(turn, like_context, like_config, memory)
+    finally:
+        if memory is not None:
+            memory.close()
+
+
 def _context(
     glance: Glance, turn: turns.Turn, settings: Settings, memory: TurnMemory | None
 ) -> Answer:

@@ -149,4 +149,5 @@ _REPLIES: Mapping[str, Callable[[Request, str, str], dict[str, Any]]] = {
 
 def _text(event: Mapping[str, Any], key: str) -> str:
     value = event.get(key)
-    return value if isinstance(value, str) else ""
+    # JavaScript cuts texts in the midst of a character; half of one is in no file and no database.
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

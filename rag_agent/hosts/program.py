@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rag_agent.hosts.types import Scope
 
-_NAME = "rag-agent"
+NAME = "rag-agent"
 
 
 def program(environ: Mapping[str, str], scope: Scope = "user") -> tuple[str, ...]:
@@ -22,9 +22,9 @@ def program(environ: Mapping[str, str], scope: Scope = "user") -> tuple[str, ...
     script = _script()
     if script is None:
         return (sys.executable, "-m", "rag_agent")
-    found = shutil.which(_NAME, path=environ.get("PATH"))
+    found = shutil.which(NAME, path=environ.get("PATH"))
     if scope == "project" and found and os.path.realpath(found) == os.path.realpath(script):
-        return (_NAME,)
+        return (NAME,)
     return (str(script),)
 
 
@@ -38,8 +38,8 @@ def _script() -> Path | None:
     suffix = ".exe" if os.name == "nt" else ""
     started = Path(sys.argv[0])
     # Not resolved: tools that install programs keep the link stable and not where it leads.
-    beside = Path(sys.executable).parent / f"{_NAME}{suffix}"
+    beside = Path(sys.executable).parent / f"{NAME}{suffix}"
     for candidate in (started, beside):
-        if candidate.name in (_NAME, f"{_NAME}{suffix}") and candidate.is_file():
+        if candidate.name in (NAME, f"{NAME}{suffix}") and candidate.is_file():
             return candidate.absolute()
     return None

@@ -83,15 +83,14 @@ class Bridge:
         )
 
     async def _heard(self, base: Path, request: Request) -> tuple[str, str]:
-        # Heavy, and not for answering initialize.
-        from rag_agent import config as configuration
+        from rag_agent.hook.settings import read_settings
         from rag_agent.turns import Turn
 
         try:
             if request.kind == "turn":
-                settings = configuration.load(paths.store_folder(base, os.environ)[0])
+                store = paths.store_folder(base, os.environ)[0]
                 turn = Turn(request.prompt, request.session, request.id)
-                return await self._turns.take(base, turn, settings)
+                return await self._turns.take(base, store, turn, read_settings(store))
             if request.kind == "command":
                 answer = await self.command(base, request.line)
                 return str(answer["text"]), ""

@@ -44,8 +44,8 @@ class Project:
         self._patience = patience
         self._reader = Reader()
         self._job: Job | None = None
-        turns = TurnTaker(self._reader, self._refresh)
-        self.bridge = Bridge(self._reader, turns, self._begin, patience)
+        self._turns = TurnTaker(self._reader, self._refresh)
+        self.bridge = Bridge(self._reader, self._turns, self._begin, patience)
         self._resumed = False
         self._stopping = False
 
@@ -92,13 +92,7 @@ class Project:
 
     def warm_up(self, base: Path) -> None:
         """Make ready for the first turn, in the background: index open, model loaded."""
-
-        def ready(index: Index) -> None:
-            index.warm_up()
-            index.search("where does the program begin", hurried=True)
-            index.memory  # noqa: B018 - opens it
-
-        self._reader.post(base, ready)
+        self._turns.warm_up(base)
 
     async def query(self, base: Path, arguments: QueryArguments) -> str:
         """The answer to a question as text for a model.

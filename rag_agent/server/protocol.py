@@ -285,7 +285,7 @@ def _explained(tool: str, error: ValidationError) -> str:
         f"{'.'.join(str(part) for part in problem['loc']) or 'arguments'}: {problem['msg']}"
         for problem in error.errors(include_url=False, include_context=False)
     ]
-    known = ", ".join(ARGUMENTS[tool].model_fields) or "no arguments"
+    known = ", ".join({**ARGUMENTS, **INTERNAL}[tool].model_fields) or "no arguments"
     return f"{tool}: {'; '.join(wrong)}. It takes {known}."
 
 

@@ -250,14 +250,17 @@ class Store:
         """Documents by shown path or path in their root, in order and without regard to case.
 
         ``*`` stands for any characters, ``/`` included, ``?`` for one; text without either is
-        looked for anywhere in the path.
+        looked for anywhere in the path. A pattern without ``/`` may be that of a file's name.
         """
         wanted = filters.glob(pattern.replace("\\", "/"))
         if "*" not in wanted and "?" not in wanted:
             wanted = f"*{wanted}*"
+        # As in .gitignore, a name without a folder is one in any folder.
+        below = wanted if "/" in wanted else f"*/{wanted}"
         roots.define_functions(self._database)
         return self._documents(
-            "shown_path(d.root_id, d.folded) GLOB ? OR d.folded GLOB ?", (wanted, wanted)
+            "shown_path(d.root_id, d.folded) GLOB ?1 OR d.folded GLOB ?1 OR d.folded GLOB ?2",
+            (wanted, below),
         )
 
     def chunks(self, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,7 @@ def _absolute_path(document: StoredDocument) -> Path:
 
 
 def _relocated(hit: Hit, rules: WalkRules) -> Hit | None:
-    """The hit at the lines where its text stands now; None when the file no longer has it."""
+    """The hit at the lines where its text stands now, as it is now; None when it is gone."""
     # Parsers and the walk, for the rare hit whose file has changed.
     from rag_agent.chunk import chunk
     from rag_agent.sync.sync import read_document
@@ -76,8 +77,9 @@ def _relocated(hit: Hit, rules: WalkRules) -> Hit | None:
         current, _ = read_document(found)
     except (ExtractError, WalkError, OSError):
         return None
-    lines = {c.text: c for c in chunk(current)}
-    best = _moved(hit.chunk, lines)
+    now = chunk(current)
+    lines = {c.text: c for c in now}
+    best = _moved(hit.chunk, lines) or _successor(hit.chunk, now)
     if best is None:
         return None
     more = tuple(m for m in (_moved(c, lines) for c in hit.more) if m is not None)
@@ -87,3 +89,11 @@ def _relocated(hit: Hit, rules: WalkRules) -> Hit | None:
 def _moved(stored: Chunk, current: dict[str, Chunk]) -> Chunk | None:
     now = current.get(stored.text)
     return None if now is None else replace(stored, start=now.start, end=now.end)
+
+
+def _successor(stored: Chunk, current: Sequence[Chunk]) -> Chunk | None:
+    """What a chunk has become: the one of now that has most of its lines, at least half of them."""
+    was = {line.strip() for line in stored.text.split("\n")} - {""}
+    kept = [len(was & {line.strip() for line in c.text.split("\n")}) for c in current]
+    most = max(kept, default=0)
+    return current[kept.index(most)] if most and 2 * most >= len(was) else None

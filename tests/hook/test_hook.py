@@ -115,11 +115,22 @@ def test_the_folder_is_that_of_the_event_and_not_of_the_process(
     assert injected(hook(prompt(QUESTION, tmp_path / "gone", "third"), project))
 
 
-@pytest.mark.parametrize("name", ["ordner mit ümläuten", '"quotes"', "back\\slash", "日本"])
+@pytest.mark.parametrize("name", ["ordner, mit ümläuten", '"quotes", too', "back\\slash\\", "日本"])
 @posix
 def test_folders_have_any_name(project: Path, tmp_path: Path, name: str) -> None:
     moved = project.rename(tmp_path / name)
     assert injected(hook(prompt(QUESTION, moved), tmp_path))
+
+
+@posix
+def test_an_event_may_be_written_in_any_way(project: Path, tmp_path: Path) -> None:
+    event = json.dumps(prompt(QUESTION, project.rename(tmp_path / "ü, ö")), indent=1) + "\n"
+    assert injected(hook(event.encode(), tmp_path))
+
+
+def test_half_a_character_is_no_reason_to_say_nothing(project: Path) -> None:
+    done = hook(prompt(QUESTION + " \ud83d", project, session="\ud83d"), project)
+    assert "def verify_signature" in injected(done)
 
 
 def test_a_store_named_by_the_environment_is_the_one(project: Path, tmp_path: Path) -> None:

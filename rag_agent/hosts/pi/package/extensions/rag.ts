@@ -270,7 +270,14 @@ class Server {
 	}
 }
 
+// Set up for the user and for the project, Pi loads both copies: the second steps aside, for Pi does
+// not start with two tools of one name.
+const LOADED = Symbol.for("rag_agent.pi");
+
 export default function (pi: ExtensionAPI) {
+	const shared = globalThis as { [LOADED]?: boolean };
+	if (shared[LOADED]) return;
+	shared[LOADED] = true;
 	const server = new Server();
 	const nameless = randomUUID(); // for a session that has no name
 	let complaint = "";
@@ -326,7 +333,10 @@ export default function (pi: ExtensionAPI) {
 		server.cwd = ctx.cwd;
 		server.start().catch(() => {}); // the first use says so
 	});
-	pi.on("session_shutdown", () => server.stop());
+	pi.on("session_shutdown", () => {
+		delete shared[LOADED]; // a reload loads again
+		return server.stop();
+	});
 
 	pi.on("before_agent_start", async (event, ctx) => {
 		if (!("prompt" in event) || !event.prompt) return; // a run that an extension started
