@@ -29,14 +29,14 @@ _ROOT = Path(__file__).resolve().parent.parent
 _BARE = [sys.executable, "-c", "pass"]
 # An installed package is compiled; a checkout is so only where Python may write.
 _ENVIRON = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-_PROMPTS = cycle(
-    (
-        "where does nearest_store look for the folder of a project's index?",
-        "how does TurnMemory remember which chunks a session was shown?",
-        "where are the sockets of servers that are dead removed by remove_dead?",
-        "what does true_to_disk do with hits of outdated documents?",
-    )
-)
+# All different, as a server answers faster what it was asked before.
+_NAMES = """
+    nearest_store remove_dead take_turn group_passages embed_pending read_question
+    average_passage_words choose_chunks store_folder sync_file rules_from home_folder
+    build_context refresh_is_due record_time_out open_database match_paths count_words
+    path_words name_coverage cache_folder
+""".split()
+_PROMPTS = cycle([f"what does {name} do, and where is it called?" for name in _NAMES])
 _TALK = cycle(("thanks, that works",))
 _SESSIONS = count()  # a session of its own for each prompt: nothing counts as shown before
 
