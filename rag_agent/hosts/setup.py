@@ -160,7 +160,8 @@ def _add(plan: _Plan, path: Path, edits: list[Edit]) -> None:
     plan.notes[path] = Written(
         digest(after),
         created=before is None,
-        copy="" if before is None else digest(before),
+        # With an entry of ours in it from elsewhere it is not what it was without us.
+        copy="" if before is None or not fresh else digest(before),
         made=tuple(dict.fromkeys(made)),
         folders=earlier.folders if earlier else (),
     )

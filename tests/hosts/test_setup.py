@@ -319,3 +319,27 @@ def test_two_installations_at_once_both_take_effect(home: Path, project: Path) -
     assert [process.communicate()[1] for process in processes] == [b""] * len(names)
     journal = json.loads((state_folder() / "journal.json").read_text())
     assert len(journal) == 6  # three of Codex
+
+
+def test_a_hook_of_others_that_has_our_words_in_it_is_theirs(home: Path, project: Path) -> None:
+    place, host = place_of(home, project), hosts.get("codex")
+    theirs = {"hooks": [{"type": "command", "command": "audit.sh 'before the hook codex runs'"}]}
+    path = home / ".codex" / "hooks.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": {"UserPromptSubmit": [theirs]}}))
+    install(host, place, state_folder())
+    found = json.loads(path.read_text())["hooks"]["UserPromptSubmit"]
+    assert theirs in found
+    assert len(found) == 2
+
+
+def test_what_a_colleague_set_up_before_is_taken_out_and_not_put_back(
+    home: Path, project: Path, tmp_path: Path
+) -> None:
+    host = hosts.get("cursor")
+    colleague = replace(place_of(home, project, "project"), program=("/theirs/rag-agent",))
+    install(host, colleague, tmp_path / "state of the colleague")
+    mine = place_of(home, project, "project")
+    install(host, mine, state_folder())
+    uninstall(host, mine, state_folder())
+    assert state(host, mine) == "no"
