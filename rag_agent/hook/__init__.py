@@ -23,12 +23,7 @@ def answer(host: str) -> int:
     except Exception as error:  # noqa: BLE001 - a hook that fails would disturb every prompt
         reply = b""
         _say(f"no context for this prompt: {type(error).__name__}: {error}")
-    try:
-        # Not sys.stdout: encodings and line ends of the console have no say in JSON.
-        while reply:
-            reply = reply[os.write(1, reply) :]
-    except OSError as error:
-        _say(f"the reply cannot be written: {error.strerror}")
+    _write(reply)
     return 0
 
 
@@ -43,11 +38,21 @@ def _reply(host: str) -> bytes:
     except Overdue as overdue:
         _say(f"no context for this prompt: {overdue}")
         return b""
-    if reply is None:
-        from rag_agent.hook.words import reply_without_server
+    if reply is not None:
+        _write(reply)
+        os._exit(0)  # nothing is open or buffered: the interpreter's own end costs a millisecond
+    from rag_agent.hook.words import reply_without_server
 
-        return reply_without_server(host, folder, event, _say)
-    return reply
+    return reply_without_server(host, folder, event, _say)
+
+
+def _write(reply: bytes) -> None:
+    try:
+        # Not sys.stdout: encodings and line ends of the console have no say in JSON.
+        while reply:
+            reply = reply[os.write(1, reply) :]
+    except OSError as error:
+        _say(f"the reply cannot be written: {error.strerror}")
 
 
 def _say(line: str) -> None:

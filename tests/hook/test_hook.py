@@ -350,6 +350,34 @@ def test_half_an_answer_is_none(project: Path, reply: bytes) -> None:
 
 
 @posix
+def test_a_reply_ends_with_its_line_and_not_with_the_connection(project: Path) -> None:
+    done = threading.Event()
+    with listening(
+        project, lambda link: (heard(link), link.sendall(b'{"whole": 1}\n'), done.wait(30))
+    ):
+        ended = hook(prompt(QUESTION, project), project)
+        done.set()
+    assert (ended.stdout, ended.stderr) == (b'{"whole": 1}\n', b"")
+
+
+@posix
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">/dev/full"])
+def test_closed_streams_do_not_disturb_a_turn_that_the_server_answers(
+    project: Path, closed: str
+) -> None:
+    with listening(project, lambda link: (heard(link), link.sendall(b"{}\n"))):
+        done = subprocess.run(
+            ["sh", "-c", f'"{sys.executable}" -m rag_agent hook codex {closed}'],
+            input=json.dumps(prompt(QUESTION, project)).encode(),
+            cwd=project,
+            capture_output=True,
+            timeout=60,
+        )
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+@posix
 def test_the_server_is_sent_host_store_and_event(project: Path) -> None:
     got: list[bytes] = []
     event = prompt("zwei Wörter", project)
