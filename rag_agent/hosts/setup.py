@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import platformdirs
@@ -18,6 +19,7 @@ from rag_agent.hosts.journal import Journal, Written, digest, opened
 from rag_agent.hosts.types import Edit, Host, OwnFile, Place
 
 _OUR_NAMES = (b"rag-agent", b"rag_agent")
+_ALIKE = 0.5  # of all lines; one that names another program differs in one or two
 _OUR_FOLDER = "rag-agent"  # a folder of this name, where a host has one, is wholly ours
 
 
@@ -137,8 +139,8 @@ def _add(plan: _Plan, path: Path, edits: list[Edit]) -> None:
     after, made, fresh = before, list[contents.Keys](), True
     for edit in edits:
         if isinstance(edit, OwnFile):
-            _check_own(path, before, earlier)
-            after, fresh = edit.content, before != edit.content
+            fresh = before is None or not _is_ours(edit, before, earlier)
+            after = edit.content
             continue
         fresh = fresh and (after is None or contents.has_edit(after, edit) is False)
         made += contents.missing_containers(after or b"", edit)
@@ -159,22 +161,35 @@ def _add(plan: _Plan, path: Path, edits: list[Edit]) -> None:
         return
     plan.notes[path] = Written(
         digest(after),
-        created=before is None,
-        # With an entry of ours in it from elsewhere it is not what it was without us.
+        created=before is None or (not fresh and isinstance(edits[0], OwnFile)),
+        # With something of ours in it from elsewhere it is not what it was without us.
         copy="" if before is None or not fresh else digest(before),
         made=tuple(dict.fromkeys(made)),
         folders=earlier.folders if earlier else (),
     )
 
 
-def _check_own(path: Path, content: bytes | None, earlier: Written | None) -> None:
-    """Whether a file is ours to replace: as we left it, or unknown and of our name."""
-    if content is None or (earlier is not None and digest(content) == earlier.after):
-        return
-    if earlier is not None or not any(name in content for name in _OUR_NAMES):
+def _is_ours(edit: OwnFile, content: bytes, earlier: Written | None) -> bool:
+    """Whether a file is as we left it, or one of ours from another version or a colleague.
+
+    Raises:
+        HostError: it is neither.
+    """
+    if content == edit.content or (earlier is not None and digest(content) == earlier.after):
+        return True
+    named = any(name in content for name in _OUR_NAMES)
+    if earlier is not None or not named or not _are_alike(content, edit.content):
         raise HostError(
-            f"{path} is there already and not as we would have left it; move it away and try again"
+            f"{edit.path} is there already and not as we would have left it; move it away and try "
+            "again"
         )
+    return True
+
+
+def _are_alike(one: bytes, other: bytes) -> bool:
+    """Whether half of the lines are the same."""
+    matcher = SequenceMatcher(a=one.splitlines(), b=other.splitlines(), autojunk=False)
+    return matcher.ratio() >= _ALIKE
 
 
 def _take_back(plan: _Plan, path: Path, edits: list[Edit]) -> None:

@@ -16,7 +16,7 @@ from rag_agent import hosts
 from rag_agent.errors import HostError
 from rag_agent.hosts import contents
 from rag_agent.hosts.setup import install, state_folder, uninstall
-from rag_agent.hosts.standing import left_behind, problems
+from rag_agent.hosts.standing import left_behind, problems, state
 from rag_agent.hosts.types import Entry, Host, Item, OwnFile, Place
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hosts"
@@ -224,16 +224,28 @@ def test_files_of_other_hosts_in_a_project_of_our_name_stay(home: Path) -> None:
     assert (project / ".opencode" / "command" / "rag.md").is_file()
 
 
-def test_a_file_of_ours_from_a_colleague_is_updated_and_comes_back(
+def test_files_of_ours_from_a_colleague_are_updated_and_taken_out(home: Path) -> None:
+    project = home / "project"
+    project.mkdir()
+    for name in ("opencode", "gemini", "pi", "claude-code", "codex", "continue"):
+        mine = Place("project", home, project, {}, ("/mine/rag-agent",))
+        install(hosts.get(name), replace(mine, program=("/theirs/rag-agent",)), home / "theirs")
+        install(hosts.get(name), mine, state_folder())
+        assert state(hosts.get(name), mine) == "set up"
+        uninstall(hosts.get(name), mine, state_folder())
+        assert state(hosts.get(name), mine) == "no"
+        assert left_behind(hosts.get(name), mine) == []
+
+
+def test_a_file_of_the_user_that_only_speaks_of_us_is_not_replaced(
     home: Path, place: Place
 ) -> None:
     theirs = home / "x" / "rag-agent" / "a.md"
     theirs.parent.mkdir(parents=True)
-    theirs.write_bytes(b"of rag-agent 0")
-    install(host("a.md"), place, state_folder())
-    assert theirs.read_bytes() == b"of rag-agent 1"
-    uninstall(host("a.md"), place, state_folder())
-    assert theirs.read_bytes() == b"of rag-agent 0"
+    theirs.write_bytes(b"run rag-agent\nand tell\n")
+    with pytest.raises(HostError, match=r"a\.md is there already and not as we would"):
+        install(host("a.md"), place, state_folder())
+    assert theirs.read_bytes() == b"run rag-agent\nand tell\n"
 
 
 def test_a_file_of_ours_that_the_user_changed_is_not_replaced_and_named(
