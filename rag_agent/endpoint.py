@@ -84,12 +84,9 @@ def addresses(store_folder: str) -> list[str]:
 
 
 def remove_dead(path: str) -> None:
-    """Remove a socket at which nobody listens any more."""
-    if os.name != "nt":
-        try:
-            os.unlink(path)  # noqa: PTH108
-        except OSError:
-            return
+    """Remove a socket at which nobody listens, unless its server runs: it may be starting."""
+    if os.name != "nt" and not _is_alive(_owner(path)):
+        _unlink(path)
 
 
 def remove_of(pid: int) -> None:
@@ -110,9 +107,21 @@ def _remove(is_meant: Callable[[int], bool]) -> None:
     except OSError:
         return
     for name in names:
-        owner = name.removesuffix(_SUFFIX).rpartition("-")[2]
-        if name.endswith(_SUFFIX) and owner.isdecimal() and is_meant(int(owner)):
-            remove_dead(f"{folder()}/{name}")
+        if name.endswith(_SUFFIX) and is_meant(_owner(name)):
+            _unlink(f"{folder()}/{name}")
+
+
+def _owner(path: str) -> int:
+    """The number of the process whose socket this is; 0, which is no process, if it is none."""
+    number = path.removesuffix(_SUFFIX).rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)  # noqa: PTH108
+    except OSError:
+        return
 
 
 def _is_alive(pid: int) -> bool:
@@ -120,8 +129,8 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
-        return True
+    except (OSError, OverflowError):
+        return True  # of another user
     return True
 
 

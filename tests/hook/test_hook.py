@@ -298,6 +298,16 @@ def test_a_server_that_was_killed_is_gone_for_the_hook_too(project: Path) -> Non
     assert endpoint.addresses(str(project / ".pi" / "rag")) == []
 
 
+@posix
+def test_a_server_that_is_about_to_listen_keeps_its_socket(project: Path) -> None:
+    address = endpoint.address(str(project / ".pi" / "rag"), os.getpid())
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(address)
+        assert injected(hook(prompt(QUESTION, project), project))
+        assert Path(address).exists()
+    Path(address).unlink()
+
+
 @contextmanager
 def listening(project: Path, answer: Callable[[socket.socket], object]) -> Iterator[None]:
     """Something that listens where a server would, and answers in its own way."""
