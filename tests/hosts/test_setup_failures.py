@@ -286,6 +286,21 @@ def test_problems_name_the_file_and_the_program(home: Path, place: Place, settin
     assert problems(CURSOR, place) == [f"{settings} starts another rag_agent, {sys.executable}"]
 
 
+def test_problems_of_several_files_are_named_one_by_one(home: Path, place: Place) -> None:
+    for name in ("claude-code", "codex"):
+        install(hosts.get(name), place, state_folder())
+    (home / ".codex" / "hooks.json").unlink()
+    other = replace(place, program=(sys.executable, "-m", "rag_agent"))
+    plugin = home / ".claude" / "rag-agent" / "plugins" / "rag-agent"
+    gone = "starts /opt/bin/rag-agent, which is not there"
+    assert f"{plugin / '.mcp.json'} {gone}" in problems(hosts.get("claude-code"), other)
+    assert problems(hosts.get("codex"), other) == [
+        f"{home / '.codex' / 'config.toml'} {gone}",
+        f"{home / '.codex' / 'hooks.json'} lacks what is ours",
+        f"{home / '.codex' / 'skills' / 'rag' / 'SKILL.md'} is of another version",
+    ]
+
+
 def test_the_same_installation_twice_at_once_is_one(home: Path, tmp_path: Path) -> None:
     processes = [
         subprocess.Popen(
