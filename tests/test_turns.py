@@ -247,7 +247,13 @@ def test_a_hurried_search_shows_only_what_is_on_disk_and_takes_changes_in_later(
     (index.base / "webhooks.py").write_text(
         WEBHOOKS.replace("verify_signature", "check_signature"), encoding="utf-8"
     )
+    changed = index.search(ABOUT_WEBHOOKS, hurried=True).hits[0]
+    assert ("def check_signature" in changed.chunk.text, changed.stale) == (True, True)
+    (index.base / "webhooks.py").write_text("NOTHING = 'of what was here'\n", encoding="utf-8")
     assert "webhooks.py" not in [hit.path for hit in index.search(ABOUT_WEBHOOKS, hurried=True)]
+    (index.base / "webhooks.py").write_text(
+        WEBHOOKS.replace("verify_signature", "check_signature"), encoding="utf-8"
+    )
     index.catch_up()
     now = index.search(ABOUT_WEBHOOKS, hurried=True).hits[0]
-    assert "check_signature" in now.chunk.text
+    assert ("def check_signature" in now.chunk.text, now.stale) == (True, False)

@@ -7,6 +7,7 @@ import os
 import shutil
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,9 +196,12 @@ def _lines(content: bytes | None) -> Sequence[str] | None:
 
 def _row(host: Host) -> dict[str, object]:
     """A host as ``hosts`` tells of it; ``found`` is its program, else its folder of settings."""
-    files = {scope: _files(host, _place_of(scope)) for scope in host.scopes}
+    files: dict[Scope, list[Path]] = {}
+    for scope in host.scopes:
+        with suppress(HostError):  # the state of that scope tells
+            files[scope] = _files(host, _place_of(scope))
     found = next((path for name in host.programs if (path := shutil.which(name))), "")
-    settings = files["user"][0].parent if "user" in files else None
+    settings = files["user"][0].parent if files.get("user") else None
     if not found and settings is not None and settings.is_dir():
         found = str(settings)
     return {
@@ -211,9 +215,10 @@ def _row(host: Host) -> dict[str, object]:
 
 def _files(host: Host, place: Place) -> list[Path]:
     """The files of a host, its own configuration before what is wholly ours."""
+    from rag_agent.hosts.setup import edits_of
     from rag_agent.hosts.types import OwnFile
 
-    edits = sorted(host.edits(place), key=lambda edit: isinstance(edit, OwnFile))
+    edits = sorted(edits_of(host, place), key=lambda edit: isinstance(edit, OwnFile))
     return list(dict.fromkeys(edit.path for edit in edits))
 
 

@@ -93,7 +93,12 @@ def edits_of(host: Host, place: Place) -> list[Edit]:
     if place.scope not in host.scopes:
         other = "leave out --project" if place.scope == "project" else "use --project"
         raise HostError(f"{host.title} has no set-up for a {place.scope}; {other}")
-    return list(host.edits(place))
+    try:
+        return list(host.edits(place))
+    except OSError as error:  # it looks which of several files is there
+        raise HostError(
+            f"{error.filename or host.title} cannot be read: {error.strerror or error}"
+        ) from error
 
 
 def _installed(host: Host, place: Place, journal: Journal) -> _Plan:
