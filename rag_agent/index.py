@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -18,23 +17,24 @@ from rag_agent import legacy, paths, tracked
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load
-from rag_agent.errors import ConfigError, EmbedError, StoreBusy, StoreError, StoreMissing, WalkError
+from rag_agent.embed.loading import LateEmbedder
+from rag_agent.errors import ConfigError, StoreBusy, StoreError, StoreMissing
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
-from rag_agent.status import LAST_SYNC, describe, diagnose
+from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
 from rag_agent.store import Store, set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
+from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
+from rag_agent.sync.changed import sync_changed
 from rag_agent.sync.freshness import outdated_documents, true_to_disk
-from rag_agent.sync.lock import WriteLock, running
+from rag_agent.sync.lock import WriteLock
 from rag_agent.sync.roots import sync_roots
-from rag_agent.sync.sync import sync_file
 from rag_agent.sync.vectors import Embedded, embed_pending
 from rag_agent.sync.walk import WalkRules, check_root, rules_from
 from rag_agent.types import (
     Check,
     Context,
     Embedder,
-    Mode,
     Scope,
     SearchResults,
     Status,
@@ -47,8 +47,6 @@ _log = logging.getLogger(__name__)
 _NOTHING_INDEXED = "nothing is indexed here yet: run `rag-agent index` (or call rag_index)"
 _WAIT = 0.5  # seconds; a search that syncs a file writes for less
 _WAIT_FOR_BATCH = 60.0  # seconds; how long vectors wait for a document sync between two batches
-_WAIT_FOR_HIT = 0.2  # seconds; a search waits no longer to bring a changed file up to date
-_EMBED_WITH_HIT = 16  # chunks; about 150 ms, for a changed file that a search just synced
 
 
 def open(path: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> Index:
@@ -72,12 +70,10 @@ class Index:
         self.folder = folder
         self.scope = scope
         self._store: Store | None = None
-        self._embedder: Embedder | None = None
-        self._model_problem = ""
+        self._model = LateEmbedder(self._load)
         self._cache: EmbeddingCache | None = None
         self._memory: TurnMemory | None = None
         self._opened: tuple[int, int] | None = None
-        self._loading: threading.Thread | None = None
         self._outdated: dict[int, StoredDocument] = {}
 
     def __enter__(self) -> Index:
@@ -173,7 +169,7 @@ class Index:
 
         Why there is no model, ``model_problem`` says.
         """
-        embedder = self._model()
+        embedder = self._model.get()
         if embedder is None:
             return Embedded()
         try:
@@ -250,7 +246,7 @@ class Index:
         store = self._reader()
         if store is None:
             return SearchResults(query, "lexical", (), 0.0, (_NOTHING_INDEXED,))
-        embedder = self._embedder if hurried else self._model()
+        embedder = self._model.loaded if hurried else self._model.get()
         results = self._search(store, embedder, query, limit, where)
         outdated = outdated_documents(results)
         if outdated and hurried:
@@ -259,26 +255,16 @@ class Index:
             results = self._search(store, embedder, query, limit, where)
         if outdated:
             results = true_to_disk(results, self._rules())
+        notes = notes_on(self.folder, results.mode, self._model.problem)
         took = (time.monotonic() - started) * 1000
-        return replace(
-            results, took_ms=took, notes=(*results.notes, *self._notes(store, results.mode))
-        )
+        return replace(results, took_ms=took, notes=(*results.notes, *notes))
 
     def warm_up(self, seconds: float = 0.0) -> None:
         """Load the model in a thread of its own, so that hurried searches come to have vectors.
 
         Waits for it, but no longer than so many ``seconds``.
         """
-        if self._embedder is None and self._loading is None and not self._model_problem:
-
-            def load_model() -> None:
-                with suppress(ConfigError):  # which the next search in this thread tells
-                    self._load()
-
-            self._loading = threading.Thread(target=load_model, name="model", daemon=True)
-            self._loading.start()
-        if self._loading is not None and seconds:
-            self._loading.join(seconds)
+        self._model.load_ahead(seconds)
 
     def catch_up(self) -> None:
         """Take in the changed files that hurried searches came across."""
@@ -335,8 +321,8 @@ class Index:
             self.scope,
             self.config,
             self.tracked_paths,
-            self._model(),
-            self._model_problem,
+            self._model.get(),
+            self._model.problem,
             self._memory_if_any,
         )
 
@@ -346,7 +332,7 @@ class Index:
             self.folder,
             lambda: self.config,
             self._reader,
-            lambda: load(self.config.embedding_model, self.config.embedding_threads),
+            self._load,
         )
 
     def shown_path(self, document: StoredDocument) -> str:
@@ -371,19 +357,16 @@ class Index:
         ):
             yield store, lock
 
-    def _load(self) -> None:
+    def _load(self) -> Embedder:
         settings = self.config
-        try:
-            self._embedder = load(settings.embedding_model, settings.embedding_threads)
-        except EmbedError as error:
-            self._model_problem = str(error)
+        return load(settings.embedding_model, settings.embedding_threads)
 
     def _write_lock(self) -> WriteLock:
         return WriteLock(self.folder, wait=_WAIT_FOR_BATCH)
 
     def _reader(self) -> Store | None:
         database = paths.database(self.folder)
-        now = _identity(database)
+        now = paths.identity(database)
         if self._store is not None and now != self._opened:
             self.close()  # deleted or replaced since: what is open is no longer the index
         if self._store is None:
@@ -447,14 +430,6 @@ class Index:
             settings.max_document_bytes,
         )
 
-    def _model(self) -> Embedder | None:
-        if self._loading is not None:
-            self._loading.join()
-            self._loading = None
-        if self._embedder is None and not self._model_problem:
-            self._load()
-        return self._embedder
-
     def _embeddings(self) -> EmbeddingCache:
         if self._cache is None:
             self._cache = EmbeddingCache(paths.cache_folder())
@@ -462,7 +437,7 @@ class Index:
 
     def _count_pending(self) -> int:
         store = self._reader()
-        embedder = self._model()
+        embedder = self._model.get()
         if store is None or embedder is None:
             return 0
         model = store.find_model(embedder.fingerprint)
@@ -476,43 +451,11 @@ class Index:
 
     def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
         """Bring a few changed files up to date on the spot; false when that cannot be now."""
-        try:
-            with self._writing(_WAIT_FOR_HIT) as (store, _):
-                for document in documents:
-                    # A root that is not there now keeps what is indexed of it.
-                    with suppress(WalkError):
-                        sync_file(store, document.root, document.path, self._rules())
-            embedder = self._model()
-            if embedder is not None:
-                with Store.open(paths.database(self.folder)) as store:
-                    embed_pending(
-                        store,
-                        embedder,
-                        self._embeddings(),
-                        silent,
-                        lock=lambda: WriteLock(self.folder, wait=_WAIT_FOR_HIT),
-                        limit=_EMBED_WITH_HIT,
-                    )
-        except StoreError as error:
-            _log.info("changed files are not synced now: %s", error)
-            return False
-        return True
-
-    def _notes(self, store: Store, mode: Mode) -> Iterator[str]:
-        """What a reader of results should know about the state of the index."""
-        if self._model_problem and mode == "lexical":
-            yield f"words only, no vectors: {self._model_problem}"
-        for activity in running(self.folder):
-            yield (
-                f"process {activity.pid} is working on this index ({activity.stage}, "
-                f"{activity.done:,} done): there may be more to find in a while"
-            )
-
-
-def _identity(database: Path) -> tuple[int, int] | None:
-    """Which file this is, whatever its name; None if there is none."""
-    try:
-        found = database.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        return sync_changed(
+            self._writing(WAIT_FOR_HIT),
+            paths.database(self.folder),
+            documents,
+            self._rules(),
+            self._model.get(),
+            self._embeddings,
+        )

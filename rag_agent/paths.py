@@ -101,17 +101,23 @@ def database(folder: Path) -> Path:
     return beside if is_there or is_foreign(folder / _DATABASE) else folder / _DATABASE
 
 
-def is_foreign(path: Path) -> bool:
-    """Whether the file is an SQLite database that another program (pi-local-rag) wrote."""
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file this is, whatever its name; None if there is none."""
     try:
         found = path.stat()
     except OSError:
-        return False
-    return _is_foreign(path, found.st_dev, found.st_ino)
+        return None
+    return found.st_dev, found.st_ino
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether the file is an SQLite database that another program (pi-local-rag) wrote."""
+    found = identity(path)
+    return found is not None and _is_foreign(path, found)
 
 
 @lru_cache(maxsize=100)
-def _is_foreign(path: Path, device: int, inode: int) -> bool:
+def _is_foreign(path: Path, file: tuple[int, int]) -> bool:
     """Asked once a file: to close a file takes from its process all locks that SQLite has on it.
 
     (POSIX; sqlite.org/howtocorrupt.html, 2.2.)

@@ -14,7 +14,7 @@ from rag_agent.errors import RagError
 from rag_agent.store import Store
 from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.lock import running
-from rag_agent.types import Check, Embedder, Scope, Status
+from rag_agent.types import Check, Embedder, Mode, Scope, Status
 from rag_agent.version import __version__
 
 LAST_SYNC = "last_sync"  # the store's note of when a sync last ended, ISO 8601 in UTC
@@ -61,6 +61,17 @@ def describe(
         injection=turns.counts(memory),
         last_refresh=turns.last_refresh(memory),
     )
+
+
+def notes_on(folder: Path, mode: Mode, model_problem: str) -> Iterator[str]:
+    """What a reader of search results should know about the state of the index."""
+    if model_problem and mode == "lexical":
+        yield f"words only, no vectors: {model_problem}"
+    for activity in running(folder):
+        yield (
+            f"process {activity.pid} is working on this index ({activity.stage}, "
+            f"{activity.done:,} done): there may be more to find in a while"
+        )
 
 
 def diagnose(

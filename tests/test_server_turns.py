@@ -210,15 +210,20 @@ async def test_switched_off_nothing_is_injected(folder: Path) -> None:
 
 
 async def test_when_time_is_up_nothing_is_injected_and_that_is_counted(folder: Path) -> None:
-    with rag_agent.open(folder) as index:
-        index.configure(rag_time_budget_ms=10)
     project, done = Project(), threading.Event()
+
+    def allow(milliseconds: int) -> None:
+        with rag_agent.open(folder) as index:
+            index.configure(rag_time_budget_ms=milliseconds)
+
     async with connected(project=project) as client:
+        allow(60_000)
+        await turn(client, QUESTION, "another session")  # which waits until the server is ready
+        allow(10)
         project._reader.post(folder, lambda index: done.wait(60))  # a question that takes long
         assert await turn(client, QUESTION) == ""
         done.set()
-        with rag_agent.open(folder) as index:
-            index.configure(rag_time_budget_ms=60_000)
+        allow(60_000)
         assert "def verify_signature" in await turn(client, QUESTION)  # it was not shown, so new
         assert (await status(client))["injection"]["time_outs"] == 1
 

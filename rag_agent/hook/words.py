@@ -60,44 +60,26 @@ def _text(request: Request, folder: Path, say: Say) -> str:
     store = store_folder(folder, os.environ)[0]
     if not database(store).exists():
         return ""
-    settings = read_settings(store)
-    memory = _memory(store)
-    try:
-        if request.kind == "forget":
+    if request.kind == "forget":
+        with _remembering(store) as memory:
             turns.forget(request.session, memory)
-            return ""
-        return _turn(request, folder, store, settings, memory, say) if settings.rag_enabled else ""
-    finally:
-        if memory is not None:
-            memory.close()
+        return ""
+    settings = read_settings(store)
+    return _turn(request, folder, store, settings, say) if settings.rag_enabled else ""
 
 
-def _turn(
-    request: Request,
-    folder: Path,
-    store: Path,
-    settings: Settings,
-    memory: TurnMemory | None,
-    say: Say,
-) -> str:
-    from rag_agent.store.glance import Glance
-
-    like_config: Any = settings  # has what is read of a Config
-    clock = _Clock(settings.rag_time_budget_ms / 1000, store, say)
+def _turn(request: Request, folder: Path, store: Path, settings: Settings, say: Say) -> str:
+    clock = _Clock(settings.rag_time_budget_ms / 1000, store, settings, say)
     turn = turns.Turn(request.prompt, request.session, request.id)
     try:
-        glance = Glance.open(database(store))
-        context = _context(glance, turn, settings, memory)
-        stale = turns.refresh_is_due(glance.last_sync(), like_config, memory)
-        glance.close()
+        context, stale = look(store, turn, settings)
     finally:
         clock.stop()
-    given: Any = context  # has what is read of a Context
-    turns.record(turn, given, like_config, memory)
+    note(store, turn, context, settings)
     if context.query:
         say("no server runs for this project, so words alone were searched")
     if stale:
-        _refresh(folder, memory, say)
+        _refresh(folder, store, say)
     return context.text
 
 
@@ -113,33 +95,25 @@ def look(store: Path, turn: turns.Turn, settings: Settings) -> tuple[Answer, boo
 
     if not database(store).exists():
         raise StoreMissing("nothing is indexed here")
-    memory = _memory(store)
-    like_config: Any = settings
-    try:
+    like_config: Any = settings  # has what is read of a Config
+    with _remembering(store) as memory:
         glance = Glance.open(database(store))
         try:
             context = _context(glance, turn, settings, memory)
             return context, turns.refresh_is_due(glance.last_sync(), like_config, memory)
         finally:
             glance.close()
-    finally:
-        if memory is not None:
-            memory.close()
 
 
 def note(store: Path, turn: turns.Turn, given: Answer | None, settings: Settings) -> None:
     """Remember and count what a turn was given; None if its time was over."""
-    memory = _memory(store)
-    like_config: Any = settings
-    like_context: Any = given
-    try:
+    like_config: Any = settings  # has what is read of a Config
+    like_context: Any = given  # … and of a Context
+    with _remembering(store) as memory:
         if given is None:
             turns.record_time_out(memory)
         else:
             turns.record(turn, like_context, like_config, memory)
-    finally:
-        if memory is not None:
-            memory.close()
 
 
 def _context(
@@ -154,22 +128,34 @@ def _context(
     return answer(glance, turn.prompt, settings, shown, before)
 
 
-def _memory(store: Path) -> TurnMemory | None:
-    from rag_agent.store.memory import TurnMemory
+class _remembering:  # noqa: N801 - used like contextlib's, which a hook does not load
+    """The memory of turns, closed afterwards; None in a folder that cannot be written."""
 
-    try:
-        return TurnMemory.open(store)
-    except StoreError:
-        return None  # a folder that cannot be written: chunks may then be shown twice
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._memory: TurnMemory | None = None
+
+    def __enter__(self) -> TurnMemory | None:
+        from rag_agent.store.memory import TurnMemory
+
+        try:
+            self._memory = TurnMemory.open(self._store)
+        except StoreError:
+            return None  # chunks may then be shown twice
+        return self._memory
+
+    def __exit__(self, *exception: object) -> None:
+        if self._memory is not None:
+            self._memory.close()
 
 
 class _Clock:
     """Ends the process, without a reply, when the time of a turn is over."""
 
-    def __init__(self, seconds: float, store: Path, say: Say) -> None:
+    def __init__(self, seconds: float, store: Path, settings: Settings, say: Say) -> None:
         import threading
 
-        self._timer = threading.Timer(seconds, self._end, [seconds, store, say])
+        self._timer = threading.Timer(seconds, self._end, [seconds, store, settings, say])
         self._timer.daemon = True
         self._timer.start()
 
@@ -177,10 +163,9 @@ class _Clock:
         """The work was done in time."""
         self._timer.cancel()
 
-    def _end(self, seconds: float, store: Path, say: Say) -> None:
+    def _end(self, seconds: float, store: Path, settings: Settings, say: Say) -> None:
         say(f"no context for this prompt: {seconds * 1000:.0f} ms were over")
-        memory = _memory(store)  # of this thread
-        turns.record_time_out(memory)
+        note(store, turns.Turn(""), None, settings)
         os._exit(0)
 
 
@@ -198,7 +183,7 @@ def _command(line: str, folder: Path) -> str:
     return str(slash.run(call, lambda: open_index(folder), silent)["text"])
 
 
-def _refresh(folder: Path, memory: TurnMemory | None, say: Say) -> None:
+def _refresh(folder: Path, store: Path, say: Say) -> None:
     """Refresh the index in a process of its own, which nobody waits for."""
     import subprocess
     import sys
@@ -219,4 +204,5 @@ def _refresh(folder: Path, memory: TurnMemory | None, say: Say) -> None:
     except OSError as error:
         say(f"the index is a day old and cannot be refreshed: {error}")
         return
-    turns.record_refresh(memory, "began, by a hook")
+    with _remembering(store) as memory:
+        turns.record_refresh(memory, "began, by a hook")

@@ -10,19 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rag_agent.late import LateModule
-from rag_agent.store import filters, lexical, roots
+from rag_agent.store import lexical, reading, roots
 from rag_agent.store.connection import Database, open_database
 from rag_agent.store.filters import Filter
-from rag_agent.store.records import (
-    DOCUMENT_COLUMNS,
-    Counts,
-    PassageMatch,
-    Pending,
-    StoredChunk,
-    group_definitions,
-    group_passages,
-    stored_document,
-)
+from rag_agent.store.records import Counts, PassageMatch, Pending, StoredChunk
 from rag_agent.types import (
     Chunk,
     Definition,
@@ -232,18 +223,22 @@ class Store:
     def documents(self, root: Root, under: str = "") -> dict[str, StoredDocument]:
         """The documents of a root at or below ``under``, by path."""
         condition, bindings = writing.below("d.path", under)
-        found = self._documents(f"d.root_id = ? AND {condition}", (root.id, *bindings))
+        found = reading.documents(
+            self._database, f"d.root_id = ? AND {condition}", (root.id, *bindings)
+        )
         return {document.path: document for document in found}
 
     def document(self, document_id: int) -> StoredDocument | None:
         """One document, None when it is gone."""
-        found = self._documents("d.id = ?", (document_id,))
+        found = reading.documents(self._database, "d.id = ?", (document_id,))
         return found[0] if found else None
 
     def documents_by_id(self, document_ids: Sequence[int]) -> dict[int, StoredDocument]:
         """Documents by id; those that are gone are absent."""
         ids = json.dumps([int(identifier) for identifier in document_ids])
-        found = self._documents("d.id IN (SELECT value FROM json_each(?))", (ids,))
+        found = reading.documents(
+            self._database, "d.id IN (SELECT value FROM json_each(?))", (ids,)
+        )
         return {document.id: document for document in found}
 
     def find(self, pattern: str) -> list[StoredDocument]:
@@ -252,26 +247,17 @@ class Store:
         ``*`` stands for any characters, ``/`` included, ``?`` for one; text without either is
         looked for anywhere in the path. A pattern without ``/`` may be that of a file's name.
         """
-        wanted = filters.glob(pattern.replace("\\", "/"))
-        if "*" not in wanted and "?" not in wanted:
-            wanted = f"*{wanted}*"
-        # As in .gitignore, a name without a folder is one in any folder.
-        below = wanted if "/" in wanted else f"*/{wanted}"
-        roots.define_functions(self._database)
-        return self._documents(
-            "shown_path(d.root_id, d.folded) GLOB ?1 OR d.folded GLOB ?1 OR d.folded GLOB ?2",
-            (wanted, below),
-        )
+        return reading.find(self._database, pattern)
 
     def chunks(self, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:
         """Chunks by id with their definitions and passages; those that are gone are absent."""
         ids = json.dumps([int(identifier) for identifier in chunk_ids])
-        found = self._chunks("c.id IN (SELECT value FROM json_each(?))", (ids,))
+        found = reading.chunks(self._database, "c.id IN (SELECT value FROM json_each(?))", (ids,))
         return {chunk.id: chunk for chunk in found}
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
         """All chunks of a document, in order."""
-        return self._chunks("c.document_id = ?", (document_id,))
+        return reading.chunks(self._database, "c.document_id = ?", (document_id,))
 
     def definitions(
         self, names: Sequence[str], where: Filter | None = None
@@ -281,22 +267,11 @@ class Store:
 
     def skipped(self, root: Root | None = None) -> list[Skipped]:
         """Files that were seen and not indexed: of one root by their paths in it, else as shown."""
-        rows = self._database.rows(
-            "SELECT root_id, path, reason, detail, size, mtime_ns FROM skipped ORDER BY path"
-        )
-        if root is not None:
-            return [Skipped(*row[1:]) for row in rows if row[0] == root.id]
-        shown = roots.Shown(self._database)
-        return [Skipped(shown.path(row[0], row[1]), *row[2:]) for row in rows]
+        return reading.skipped(self._database, root)
 
     def warnings(self) -> list[str]:
         """What extractors noted about indexed documents, each with the path it is about."""
-        shown = roots.Shown(self._database)
-        rows = self._database.rows(
-            "SELECT d.root_id, d.path, w.value FROM documents AS d, json_each(d.warnings) AS w "
-            "WHERE d.warnings != '[]' ORDER BY d.root_id, d.path"
-        )
-        return [f"{shown.path(root_id, path)}: {warning}" for root_id, path, warning in rows]
+        return reading.warnings(self._database)
 
     def counts(self) -> Counts:
         """How much there is."""
@@ -305,61 +280,3 @@ class Store:
     def check(self) -> list[str]:
         """What is wrong with the file, as sentences; empty when it is sound."""
         return maintenance.check(self._database)
-
-    def _documents(self, condition: str, bindings: Sequence[object]) -> list[StoredDocument]:
-        known = {root.id: root for root in self.roots()}
-        rows = self._database.rows(
-            f"SELECT {DOCUMENT_COLUMNS} FROM documents AS d WHERE {condition} "
-            "ORDER BY d.root_id, d.path",
-            bindings,
-        )
-        return [stored_document(row, known) for row in rows]
-
-    def _chunks(self, condition: str, bindings: Sequence[object]) -> list[StoredChunk]:
-        with self._database.snapshot():
-            shown = roots.Shown(self._database)
-            rows = self._database.rows(
-                "SELECT c.id, c.start_line, c.end_line, c.heading, c.text, "
-                f"{DOCUMENT_COLUMNS} FROM document_chunks AS c "
-                "JOIN documents AS d ON d.id = c.document_id "
-                f"WHERE {condition} ORDER BY c.document_id, c.position",
-                bindings,
-            )
-            ids = (json.dumps([row[0] for row in rows]),)
-            definitions = group_definitions(
-                self._database.rows(
-                    "SELECT chunk_id, name, kind, start_line, end_line FROM definitions "
-                    "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id, id",
-                    ids,
-                )
-            )
-            passages = group_passages(
-                self._database.rows(
-                    "SELECT chunk_id, start_line, end_line, begin, length, own_text FROM passages "
-                    "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id, id",
-                    ids,
-                ),
-                {row[0]: row[4] for row in rows},
-            )
-        known = shown.roots
-        by_id = {row[5]: row[5:] for row in rows}  # chunks of one document share it
-        documents = {
-            document: stored_document(columns, known) for document, columns in by_id.items()
-        }
-        return [
-            StoredChunk(
-                id=identifier,
-                document=(document := documents[document_id]),
-                chunk=Chunk(
-                    path=document.path,
-                    start=start,
-                    end=end,
-                    text=text,
-                    heading=heading,
-                    definitions=tuple(definitions.get(identifier, ())),
-                    passages=tuple(passages.get(identifier, ())),
-                ),
-                shown_path=shown.path(document.root.id, document.path),
-            )
-            for identifier, start, end, heading, text, document_id, *_ in rows
-        ]

@@ -248,7 +248,9 @@ def test_a_folder_where_the_file_is_to_be_is_an_error(home: Path, project: Path)
 
 
 def test_an_unknown_host_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(HostError, match="no host 'emacs'; there are pi, claude-code, codex"):
+    with pytest.raises(
+        HostError, match="no host 'emacs'; there are claude-code, codex, gemini, opencode, pi, "
+    ):
         hosts.get("emacs")
 
 
