@@ -91,7 +91,7 @@ def _match(
     asked: Mapping[int, Sequence[Definition]],
     average: float,
 ) -> ChunkMatch:
-    everything, path = len(stored.chunk.passages), stored.document.path
+    everything, path = stored.passages, stored.document.path
     score, counts = lexical.count_chunk(question, passages, everything, path, average)
     return ChunkMatch(
         stored=stored,

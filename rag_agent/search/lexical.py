@@ -51,10 +51,15 @@ def path_words(path: str) -> tuple[str, ...]:
     return tuple(words(pure.stem) * _STEM_COUNTS + words(" ".join(folders)))
 
 
-def with_words(counts: Mapping[str, int], more: Iterable[str]) -> dict[str, int]:
-    """Counts of the question's words with further words counted in."""
+def with_words(
+    question: Question, counts: Mapping[str, int], more: Iterable[str]
+) -> Mapping[str, int]:
+    """Counts of the question's words with those among further words counted in."""
+    asked = [word for word in more if word in question.words]
+    if not asked:
+        return counts  # mostly, and this is done a thousand times a search
     total = dict(counts)
-    for word in more:
+    for word in asked:
         total[word] = total.get(word, 0) + 1
     return total
 
@@ -82,7 +87,7 @@ def count_passage(question: Question, text: str, path: str, average: float) -> C
     """
     counts, length = count_words(question, text)
     in_path = path_words(path)
-    score = bm25(question, with_words(counts, in_path), length + len(in_path), average)
+    score = bm25(question, with_words(question, counts, in_path), length + len(in_path), average)
     return score, counts, length
 
 
@@ -102,5 +107,7 @@ def count_chunk(
             counts[word] = counts.get(word, 0) + count
     length = max(length, math.ceil((everything or 1) * average))
     in_path = path_words(path)
-    score = bm25(question, with_words(counts, in_path), length + len(in_path), 2.5 * average)
+    score = bm25(
+        question, with_words(question, counts, in_path), length + len(in_path), 2.5 * average
+    )
     return score, counts

@@ -38,13 +38,15 @@ _WARNINGS_SHOWN = 5
 
 
 class Project:
-    """The tools of one server process."""
+    """The tools of one server process; ``on_ready`` is called once model and index are loaded."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, patience: float = PATIENCE, on_ready: Callable[[], None] = lambda: None
+    ) -> None:
         self._patience = patience
         self._reader = Reader()
         self._job: Job | None = None
-        self._turns = TurnTaker(self._reader, self._refresh)
+        self._turns = TurnTaker(self._reader, self._refresh, on_ready)
         self.bridge = Bridge(self._reader, self._turns, self._begin, patience)
         self._resumed = False
         self._stopping = False

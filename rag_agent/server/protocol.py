@@ -37,7 +37,7 @@ from rag_agent.progress import Progress
 from rag_agent.server.bridge import ShowProgress
 from rag_agent.server.listener import Listener
 from rag_agent.server.project import Project
-from rag_agent.server.stdio import GRACE, Lifeline
+from rag_agent.server.stdio import GRACE, Lifeline, collect_less
 from rag_agent.server.tools import (
     ARGUMENTS,
     INSTRUCTIONS,
@@ -65,7 +65,7 @@ def run(
     wire_in: TextIO, wire_out: TextIO, lifeline: Callable[[Any], Lifeline], host: str = ""
 ) -> int:
     """Serve one client, the named host, on these streams until they end; returns the exit code."""
-    project = Project()
+    project = Project(on_ready=collect_less)
     life = lifeline(project.stop)
     life.start()
 

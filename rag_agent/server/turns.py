@@ -35,11 +35,17 @@ _log = logging.getLogger(__name__)
 
 
 class TurnTaker:
-    """Answers the turns of one server; ``refresh`` is called when the index is to be refreshed."""
+    """Answers the turns of one server.
 
-    def __init__(self, reader: Reader, refresh: Callable[[Path], None]) -> None:
+    ``refresh`` is called when the index is to be refreshed, ``on_ready`` once all is loaded.
+    """
+
+    def __init__(
+        self, reader: Reader, refresh: Callable[[Path], None], on_ready: Callable[[], None]
+    ) -> None:
         self._reader = reader
         self._refresh = refresh
+        self._on_ready = on_ready
         self._warm = threading.Event()
         self._warming = False
 
@@ -89,6 +95,7 @@ class TurnTaker:
             if index.memory is not None:  # else nothing is indexed, and nothing to be ready for
                 index.warm_up(_LONGEST_LOAD)
                 index.search("where does the program begin", hurried=True)
+                self._on_ready()
         finally:
             self._warm.set()
 

@@ -14,7 +14,7 @@ from rag_agent.store.records import (
     group_passages,
     stored_document,
 )
-from rag_agent.types import Chunk, Root, Skipped, StoredDocument
+from rag_agent.types import Chunk, Passage, Root, Skipped, StoredDocument
 
 
 def documents(
@@ -45,8 +45,13 @@ def find(database: Database, pattern: str) -> list[StoredDocument]:
     )
 
 
-def chunks(database: Database, condition: str, bindings: Sequence[object]) -> list[StoredChunk]:
-    """Chunks ``c`` for which a condition of SQL holds, document by document, in their order."""
+def chunks(
+    database: Database, condition: str, bindings: Sequence[object], *, whole: bool = False
+) -> list[StoredChunk]:
+    """Chunks ``c`` for which a condition of SQL holds, document by document, in their order.
+
+    With their passages if ``whole``: a search looks at some 170 chunks, and only counts these.
+    """
     with database.snapshot():
         shown = roots.Shown(database)
         rows = database.rows(
@@ -64,13 +69,22 @@ def chunks(database: Database, condition: str, bindings: Sequence[object]) -> li
                 ids,
             )
         )
-        passages = group_passages(
+        passages: dict[int, list[Passage]] = {}
+        if whole:
+            passages = group_passages(
+                database.rows(
+                    "SELECT chunk_id, start_line, end_line, begin, length, own_text FROM passages "
+                    "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id, id",
+                    ids,
+                ),
+                {row[0]: row[4] for row in rows},
+            )
+        counted: dict[int, int] = dict(
             database.rows(
-                "SELECT chunk_id, start_line, end_line, begin, length, own_text FROM passages "
-                "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY chunk_id, id",
+                "SELECT chunk_id, count(*) FROM passages "
+                "WHERE chunk_id IN (SELECT value FROM json_each(?)) GROUP BY chunk_id",
                 ids,
-            ),
-            {row[0]: row[4] for row in rows},
+            )
         )
     known = shown.roots
     by_id = {row[5]: row[5:] for row in rows}  # chunks of one document share it
@@ -89,6 +103,7 @@ def chunks(database: Database, condition: str, bindings: Sequence[object]) -> li
                 passages=tuple(passages.get(identifier, ())),
             ),
             shown_path=shown.path(document.root.id, document.path),
+            passages=counted.get(identifier, 0),
         )
         for identifier, start, end, heading, text, document_id, *_ in rows
     ]

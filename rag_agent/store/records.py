@@ -44,12 +44,16 @@ class PassageMatch:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk with its document; ``shown_path`` is the path people and models see."""
+    """A chunk with its document; ``shown_path`` is the path people and models see.
+
+    ``passages`` counts the chunk's; only ``Store.chunks_of`` reads them themselves.
+    """
 
     id: int
     document: StoredDocument
     chunk: Chunk
     shown_path: str
+    passages: int = 0
 
 
 @dataclass(frozen=True, slots=True)

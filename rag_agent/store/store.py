@@ -250,14 +250,14 @@ class Store:
         return reading.find(self._database, pattern)
 
     def chunks(self, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:
-        """Chunks by id with their definitions and passages; those that are gone are absent."""
+        """Chunks by id with their definitions; those that are gone are absent."""
         ids = json.dumps([int(identifier) for identifier in chunk_ids])
         found = reading.chunks(self._database, "c.id IN (SELECT value FROM json_each(?))", (ids,))
         return {chunk.id: chunk for chunk in found}
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
-        """All chunks of a document, in order."""
-        return reading.chunks(self._database, "c.document_id = ?", (document_id,))
+        """All chunks of a document with their passages, in order."""
+        return reading.chunks(self._database, "c.document_id = ?", (document_id,), whole=True)
 
     def definitions(
         self, names: Sequence[str], where: Filter | None = None

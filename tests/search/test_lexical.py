@@ -61,5 +61,7 @@ def test_the_name_of_a_file_counts_twice_and_its_last_three_folders_once() -> No
     )
 
 
-def test_words_of_the_path_are_added_to_those_of_the_text() -> None:
-    assert with_words({"url": 1}, ["url", "http"]) == {"url": 2, "http": 1}
+def test_words_of_the_path_that_are_asked_for_are_added_to_those_of_the_text() -> None:
+    asked = question(url=1, http=1)
+    assert with_words(asked, {"url": 1}, ["url", "http", "core"]) == {"url": 2, "http": 1}
+    assert with_words(asked, {"url": 1}, ["core"]) == {"url": 1}
