@@ -10,6 +10,7 @@ const NAME = "rag-agent"
 
 export const RagAgent = async ({ client, directory }) => {
   const told = new Set()
+  let forgotten = Promise.resolve() // what was compacted away; opencode does not wait for `event`
 
   // One line for the user, once a session of the program: a toast, in `opencode run` on stderr.
   const tell = async (message) => {
@@ -34,6 +35,7 @@ export const RagAgent = async ({ client, directory }) => {
         .map((part) => part.text)
         .join("\n")
       if (!prompt.trim()) return
+      await forgotten
       const { id, sessionID } = output.message
       const { context, note } = await ask(
         { hook_event_name: "UserPromptSubmit", prompt, session_id: sessionID, prompt_id: id },
@@ -73,7 +75,9 @@ export const RagAgent = async ({ client, directory }) => {
     event: quietly(client, async ({ event }) => {
       if (event.type !== "session.compacted") return
       const session_id = event.properties.sessionID
-      await ask({ hook_event_name: "SessionStart", source: "compact", session_id }, TURN_MS)
+      const compacted = { hook_event_name: "SessionStart", source: "compact", session_id }
+      forgotten = Promise.all([forgotten, ask(compacted, TURN_MS)])
+      await forgotten
     }),
   }
 }
