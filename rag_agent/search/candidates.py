@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rag_agent.search import dense, lexical
-from rag_agent.search.dense import Meaning
+from rag_agent.search.dense import NoReading, Reading
 from rag_agent.search.matches import ChunkMatch, FileMatch, by_file
 from rag_agent.search.question import Question
 from rag_agent.search.signals import weight_of
@@ -22,12 +22,13 @@ _DEFINITIONS = 100  # a name such as "get" is defined a thousand times; the weig
 
 
 def find_candidates(
-    store: Store, question: Question, meaning: Meaning | None, where: Filter | None
+    store: Store, question: Question, reading: Reading | NoReading, where: Filter | None
 ) -> list[FileMatch]:
     """The files that may answer, with what is known of their chunks, in no order."""
     passages = _passages(store, question, where)
-    near = dense.nearest(store, meaning, where) if meaning else {}
     asked = _definitions(store, question, where)
+    meaning, _ = reading.result()
+    near = dense.nearest(store, meaning, where) if meaning else {}
     chunks = store.chunks([*dict.fromkeys([*passages, *near, *asked])])
     unseen = _by_path(store, question, where, {c.document.id for c in chunks.values()})
     cosines = dict(near)

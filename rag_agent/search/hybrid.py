@@ -52,9 +52,10 @@ def search(
     alpha = (options or SearchOptions()).alpha
     narrowed = filters.compile(where)
     question, notes = read_question(store, query)
-    meaning, without = read_meaning(store, embedder, question.text)
+    reading = read_meaning(store, embedder, question.text)
     with store.snapshot():
-        files = find_candidates(store, question, meaning, narrowed)
+        files = find_candidates(store, question, reading, narrowed)
+    meaning, without = reading.result()
     ranked = rank(question, files, alpha)
     return SearchResults(
         query=query,

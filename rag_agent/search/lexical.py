@@ -72,9 +72,9 @@ def bm25(question: Question, counts: Mapping[str, int], length: int, average: fl
     """
     norm = _SATURATION * (1 - _LENGTH + _LENGTH * length / max(average, 1.0))
     score = 0.0
-    for word, asked in question.words.items():
-        occurrences = counts.get(word, 0)
-        if occurrences:
+    for word, occurrences in counts.items():  # fewer than the question's words
+        asked = question.words.get(word, 0)
+        if asked and occurrences:
             gain = occurrences * (_SATURATION + 1) / (occurrences + norm)
             score += asked * question.rarity[word] * gain
     return score

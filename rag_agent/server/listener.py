@@ -84,8 +84,8 @@ class Listener:
             if link is not None and not endpoint.is_same_user(link):
                 _log.warning("another user asked over the local socket, and got no answer")
                 return
-            mark, host, store = (await asyncio.wait_for(_head(reader), _PATIENCE)).split("\t", 2)
-            event = await asyncio.wait_for(_event(reader), _PATIENCE)
+            head, event = await asyncio.wait_for(_request(reader), _PATIENCE)
+            mark, host, store = head.split("\t", 2)
             if mark == _MARK and store == self._store and event is not None:
                 # The line end tells the hook that it has all of it.
                 writer.write(f"{await self._hear(host, event)}\n".encode("utf-8", "replace"))
@@ -98,8 +98,9 @@ class Listener:
             writer.close()
 
 
-async def _head(reader: asyncio.StreamReader) -> str:
-    return (await reader.readline()).decode("utf-8").rstrip("\n")
+async def _request(reader: asyncio.StreamReader) -> tuple[str, dict[str, Any] | None]:
+    head = (await reader.readline()).decode("utf-8").rstrip("\n")
+    return head, await _event(reader)
 
 
 async def _event(reader: asyncio.StreamReader) -> dict[str, Any] | None:

@@ -89,6 +89,7 @@ def chunks(
     known = shown.roots
     by_id = {row[5]: row[5:] for row in rows}  # chunks of one document share it
     documents = {document: stored_document(columns, known) for document, columns in by_id.items()}
+    paths = {d: shown.path(document.root.id, document.path) for d, document in documents.items()}
     return [
         StoredChunk(
             id=identifier,
@@ -102,7 +103,7 @@ def chunks(
                 definitions=tuple(definitions.get(identifier, ())),
                 passages=tuple(passages.get(identifier, ())),
             ),
-            shown_path=shown.path(document.root.id, document.path),
+            shown_path=paths[document_id],
             passages=counted.get(identifier, 0),
         )
         for identifier, start, end, heading, text, document_id, *_ in rows

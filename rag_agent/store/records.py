@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from rag_agent.types import Chunk, Definition, Passage, Root, Source, StoredDocument
@@ -89,11 +90,15 @@ def stored_document(row: Sequence[Any], roots: Mapping[int, Root]) -> StoredDocu
     )
 
 
+# A search reads a thousand, mostly those that the one before has read.
+_definition = lru_cache(maxsize=20_000)(Definition)
+
+
 def group_definitions(rows: Iterable[Row]) -> dict[int, list[Definition]]:
     """By chunk, from rows (chunk_id, name, kind, start_line, end_line)."""
     found: dict[int, list[Definition]] = {}
     for chunk_id, name, kind, start, end in rows:
-        found.setdefault(chunk_id, []).append(Definition(name, kind, start, end))
+        found.setdefault(chunk_id, []).append(_definition(name, kind, start, end))
     return found
 
 
