@@ -16,10 +16,11 @@ from typing import Literal
 class Progress:
     """How far a stage is. ``total`` is None while it is not known; ``item`` is a path.
 
+    Of ``answer``, the questions of an evaluation, ``item`` is a question's id.
     ``unchanged`` counts the files, of those that are done, that needed no work.
     """
 
-    stage: Literal["scan", "extract", "embed", "rerank"]
+    stage: Literal["scan", "extract", "embed", "rerank", "answer"]
     done: int
     total: int | None = None
     item: str = ""

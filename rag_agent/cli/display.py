@@ -20,6 +20,7 @@ _STAGES = {
     "extract": ("Indexing", "files"),
     "embed": ("Embedding", "chunks"),
     "rerank": ("Ranking", "passages"),
+    "answer": ("Answering", "questions"),
 }
 _LINE_EVERY = 3.0  # seconds between two lines where stderr is no terminal
 _BAR_WIDTH = 24  # cells, as pi-local-rag's

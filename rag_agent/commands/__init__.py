@@ -9,6 +9,7 @@ from rag_agent.commands import searching
 from rag_agent.commands import health
 from rag_agent.commands import settings
 from rag_agent.commands import hosts
+from rag_agent.commands import evaluation
 from rag_agent.commands import help
 
 # isort: on
@@ -20,6 +21,7 @@ __all__ = [
     "Opener",
     "Result",
     "Verb",
+    "evaluation",
     "health",
     "help",
     "hosts",

@@ -2,6 +2,17 @@
 
 Rankings of files hold each path once, best first. Rankings of places (``Lines``) may hold several
 places of one file.
+
+**Recall within a budget.** A reader takes the places in their order, whole ones, and stops before
+the first that would cost more than what is left of the budget; a later, cheaper place is not taken
+in its stead. What counts is the share of the relevant files (or line ranges) among the places that
+were read. A place costs the tokens of its text and of the line that names it.
+
+The benchmark of semble (github.com/MinishLab/semble, benchmarks/token_efficiency.py, 2026) counts
+by this rule, but its tokens are those of cl100k_base while ``tokens.estimate_tokens`` errs on the
+high side; it does not count the line that names a place; it reads on through the best 50 chunks
+where a run ends with its last file; it averages over questions; and of a target with lines it wants
+the lines, which here ``line_recall_within`` counts for itself.
 """
 
 from __future__ import annotations
@@ -27,6 +38,15 @@ class Lines(Protocol):
     @property
     def end(self) -> int | None:
         """Last line, included."""
+        ...
+
+
+class Shown(Lines, Protocol):
+    """A place with what it costs to read it."""
+
+    @property
+    def tokens(self) -> int | None:
+        """Of the text and the line that names it; None where that is not known."""
         ...
 
 
@@ -76,6 +96,28 @@ def line_recall(results: Sequence[Lines], targets: Sequence[Lines], k: int) -> f
     """Share of the targets whose lines any of the first k places overlaps."""
     found = sum(1 for target in targets if any(overlaps(r, target) for r in results[:k]))
     return found / len(targets) if targets else 0.0
+
+
+def read_within(results: Sequence[Shown], budget: int) -> Sequence[Shown]:
+    """The places that are read before ``budget`` tokens are spent; none without a known cost."""
+    spent = 0
+    for number, result in enumerate(results):
+        if result.tokens is None or spent + result.tokens > budget:
+            return results[:number]
+        spent += result.tokens
+    return results
+
+
+def recall_within(results: Sequence[Shown], relevant: Collection[str], budget: int) -> float:
+    """Share of the relevant files that have a place among those read within the budget."""
+    read = {result.path for result in read_within(results, budget)}
+    return len(read.intersection(relevant)) / len(set(relevant)) if relevant else 0.0
+
+
+def line_recall_within(results: Sequence[Shown], targets: Sequence[Lines], budget: int) -> float:
+    """Share of the targets whose lines a place overlaps that is read within the budget."""
+    read = read_within(results, budget)
+    return line_recall(read, targets, len(read))
 
 
 def chunk_ndcg(results: Sequence[Lines], targets: Sequence[Lines], k: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from typing import Any
 from rag_agent.errors import QueryError
 from rag_agent.eval.topics import Topic
 from rag_agent.progress import Progress, Report, silent
-from rag_agent.types import Hit, SearchResults
+from rag_agent.tokens import estimate_tokens
+from rag_agent.types import Chunk, Hit, SearchResults
 
 # How many passages of the first, second, … file a reader is shown, then one of each: one a file
 # hits the changed lines of 52 % of bug fixes, this plan of 69 %, and further ones cost reading.
@@ -22,12 +23,17 @@ PASSAGE_PLAN = (3, 2)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One place of a run. ``path`` is as the topics name it."""
+    """One place of a run. ``path`` is as the topics name it.
+
+    ``tokens`` is what a reader pays for it: its text and the line that names it, by
+    ``tokens.estimate_tokens``. None in runs that do not say.
+    """
 
     path: str
     start: int | None
     end: int | None
     score: float
+    tokens: int | None = None
 
 
 def run_queries(
@@ -43,9 +49,11 @@ def run_queries(
 ) -> int:
     """Answer every topic and write ``out``; returns how many were answered in this call.
 
-    Lines are ``{"id", "results": [{"path", "start", "end", "score"}], "took_ms"}``: one result a
-    file, or with ``passages`` those that a reader sees. A query that cannot be understood has no
-    results and an ``"error"``. ``rename`` maps the paths of hits to those of the topics.
+    Lines are ``{"id", "results": [{"path", "start", "end", "score", "tokens"}], "took_ms"}``: one
+    result a file, or with ``passages`` those that a reader sees. ``took_ms`` is the time of the
+    search in a process that is warm: the first question is asked once before, unmeasured, so that
+    it does not pay for loading the model. A query that cannot be understood has no results and an
+    ``"error"``. ``rename`` maps the paths of hits to those of the topics.
 
     Until it is complete the run lies in ``<out>.partial``; interrupted, the next call with the
     same topics, settings and ``label`` (say, what is indexed) goes on from there.
@@ -58,11 +66,12 @@ def run_queries(
     _replace(partial, [header, *answered.values()])
     with partial.open("a", encoding="utf-8", newline="\n") as stream:
         for number, topic in enumerate(missing):
-            # "scan": going through a list of known length; evaluation has no stage of its own.
-            report(Progress("scan", len(answered) + number, len(topics), topic.id))
+            report(Progress("answer", len(answered) + number, len(topics), topic.id))
+            if number == 0:
+                _answer(search, topic, limit, passages, rename)
             stream.write(_answer(search, topic, limit, passages, rename) + "\n")
             stream.flush()
-    report(Progress("scan", len(topics), len(topics)))
+    report(Progress("answer", len(topics), len(topics)))
     answered = _resume(partial, header)
     _replace(out, [answered[topic.id] for topic in topics])
     partial.unlink()
@@ -75,21 +84,27 @@ def read_run(path: Path) -> dict[str, list[Result]]:
     Raises:
         QueryError: the file cannot be read, or a line is no result; names file and line.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"cannot read the run {path}: {error}") from error
-    run: dict[str, list[Result]] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-                run[str(row["id"])] = [_result(item) for item in row["results"]]
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise QueryError(
-                    f'{path}:{number}: expected {{"id", "results": [{{"path", …}}]}}'
-                ) from error
-    return run
+    return {name: results for name, results, _ in _read(path)}
+
+
+def read_times(path: Path) -> dict[str, float]:
+    """The milliseconds of each topic that the run says them of.
+
+    Raises:
+        QueryError: as ``read_run``.
+    """
+    return {name: took for name, _, took in _read(path) if took is not None}
+
+
+def one_a_file(run: Mapping[str, Sequence[Result]]) -> dict[str, list[Result]]:
+    """The run with the first place of each file only: what it would be without ``passages``."""
+    kept: dict[str, list[Result]] = {}
+    for name, results in run.items():
+        first: dict[str, Result] = {}
+        for result in results:
+            first.setdefault(result.path, result)
+        kept[name] = list(first.values())
+    return kept
 
 
 def places(hits: Sequence[Hit], *, passages: bool) -> list[Result]:
@@ -98,8 +113,16 @@ def places(hits: Sequence[Hit], *, passages: bool) -> list[Result]:
     for rank, hit in enumerate(hits):
         shown = PASSAGE_PLAN[rank] if passages and rank < len(PASSAGE_PLAN) else 1
         chunks = (hit.chunk, *hit.more)[:shown]
-        found.extend(Result(hit.path, chunk.start, chunk.end, hit.score) for chunk in chunks)
+        found.extend(
+            Result(hit.path, chunk.start, chunk.end, hit.score, reading_cost(chunk))
+            for chunk in chunks
+        )
     return found
+
+
+def reading_cost(chunk: Chunk) -> int:
+    """Tokens of a chunk's text and of the line that names its place."""
+    return estimate_tokens(f"{chunk.location}\n{chunk.text}\n")
 
 
 def _answer(
@@ -109,16 +132,16 @@ def _answer(
     passages: bool,
     rename: Callable[[str], str],
 ) -> str:
-    started = time.perf_counter()
     answer: dict[str, Any] = {"id": topic.id, "results": []}
+    hits: Sequence[Hit] = ()
+    started = time.perf_counter()
     try:
         hits = search(topic.query, limit).hits
     except QueryError as error:
         answer["error"] = str(error)
-    else:
-        for place in places(hits, passages=passages):
-            answer["results"].append({**asdict(place), "path": rename(place.path)})
     answer["took_ms"] = round((time.perf_counter() - started) * 1000, 3)
+    for place in places(hits, passages=passages):
+        answer["results"].append({**asdict(place), "path": rename(place.path)})
     return json.dumps(answer, ensure_ascii=False)
 
 
@@ -147,9 +170,32 @@ def _replace(path: Path, lines: Sequence[str]) -> None:
     temporary.replace(path)
 
 
+def _read(path: Path) -> Iterator[tuple[str, list[Result], float | None]]:
+    """The id, the results and the time of each line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise QueryError(f"cannot read the run {path}: {error}") from error
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            took = row.get("took_ms")
+            results = [_result(item) for item in row["results"]]
+            found = str(row["id"]), results, None if took is None else float(took)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise QueryError(
+                f'{path}:{number}: expected {{"id", "results": [{{"path", …}}]}}'
+            ) from error
+        yield found
+
+
 def _result(row: Mapping[str, Any]) -> Result:
     # Runs of other tools: backslashes, and "./" in front.
     path = str(row["path"]).replace("\\", "/")
     while path.startswith("./"):
         path = path[2:]
-    return Result(path, row.get("start"), row.get("end"), float(row.get("score") or 0.0))
+    score, tokens = float(row.get("score") or 0.0), row.get("tokens")
+    cost = None if tokens is None else int(tokens)
+    return Result(path, row.get("start"), row.get("end"), score, cost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from rag_agent.eval.measures import (
     chunk_ndcg,
     line_hit,
     line_recall,
+    line_recall_within,
     ndcg,
     recall,
+    recall_within,
     reciprocal_rank,
     success,
 )
@@ -23,16 +26,22 @@ from rag_agent.eval.topics import Qrel, Topic
 Group = Literal["repo", "language", "kind", "split"]
 Scores = dict[str, float]
 
+BUDGETS = (500, 1000, 2000, 4000, 8000)  # tokens of answers that a reader takes in
+
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A topic beside its results, in the shapes that measures take."""
+    """A topic beside its results, in the shapes that measures take.
+
+    ``costed`` says that the run it is of knows what its places cost.
+    """
 
     collection: str
     results: Sequence[Result]
     files: Sequence[str]
     targets: Sequence[Qrel]
     grades: Mapping[str, int]
+    costed: bool
 
     @property
     def primary(self) -> Mapping[str, int]:
@@ -63,8 +72,35 @@ def _is_semble(judged: _Judged) -> bool:
     return judged.collection == "semble"
 
 
+def _is_costed(judged: _Judged) -> bool:
+    return judged.costed
+
+
+def _has_costed_lines(judged: _Judged) -> bool:
+    return judged.costed and bool(judged.lines)
+
+
+_Measure = tuple[str, Callable[[_Judged], bool], Callable[[_Judged], float]]
+
+
+def _recall_row(budget: int) -> _Measure:
+    return (
+        f"recall_{budget}t",
+        _is_costed,
+        lambda j: recall_within(j.results, j.grades, budget),
+    )
+
+
+def _line_recall_row(budget: int) -> _Measure:
+    return (
+        f"line_recall_{budget}t",
+        _has_costed_lines,
+        lambda j: line_recall_within(j.results, j.lines, budget),
+    )
+
+
 # A row is a name, whether the measure applies to the topic, and the measure.
-MEASURES: tuple[tuple[str, Callable[[_Judged], bool], Callable[[_Judged], float]], ...] = (
+MEASURES: tuple[_Measure, ...] = (
     ("ndcg10", _always, lambda j: ndcg(j.files, j.grades, 10)),
     ("ndcg10_primary", _always, _ndcg_primary),
     ("recall5", _always, lambda j: recall(j.files, j.grades, 5)),
@@ -75,31 +111,49 @@ MEASURES: tuple[tuple[str, Callable[[_Judged], bool], Callable[[_Judged], float]
     ("line_hit5", _has_lines, lambda j: line_hit(j.results, j.lines, 5)),
     ("line_hit10", _has_lines, lambda j: line_hit(j.results, j.lines, 10)),
     ("line_recall10", _has_lines, lambda j: line_recall(j.results, j.lines, 10)),
+    *map(_recall_row, BUDGETS),
+    *map(_line_recall_row, BUDGETS),
 )
 
 
-def score_topic(topic: Topic, results: Sequence[Result]) -> Scores:
-    """Every measure that applies to the topic; files are counted at their first place."""
+def score_topic(topic: Topic, results: Sequence[Result], *, costed: bool = False) -> Scores:
+    """Every measure that applies to the topic; files are counted at their first place.
+
+    Those within a budget only where the run is ``costed``, as ``is_costed`` says.
+    """
     judged = _Judged(
         collection=topic.collection,
         results=results,
         files=list(dict.fromkeys(result.path for result in results)),
         targets=topic.relevant,
         grades={target.path: target.relevance for target in topic.relevant},
+        costed=costed,
     )
     return {name: measure(judged) for name, applies, measure in MEASURES if applies(judged)}
 
 
+def is_costed(run: Mapping[str, Sequence[Result]]) -> bool:
+    """Whether the run knows what each of its places costs to read, and has any."""
+    places = [result for results in run.values() for result in results]
+    return bool(places) and all(place.tokens is not None for place in places)
+
+
 def score_run(
-    topics: Sequence[Topic], run: Mapping[str, Sequence[Result]], *, by: Group | None = None
+    topics: Sequence[Topic],
+    run: Mapping[str, Sequence[Result]],
+    *,
+    by: Group | None = None,
+    times: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Means of all measures; topics without labels are left out, those not in the run score 0.
 
-    ``{"n", "missing", "repositories", "total": {measure: {"micro", "macro", "n"}}}``, and with
-    ``by`` the same totals in ``"by": {group: …}``.
+    ``{"n", "missing", "repositories", "total": {measure: {"micro", "macro", "n"}}}``, with ``by``
+    the same totals in ``"by": {group: …}``, and with ``times`` (``read_times``) their
+    ``"latency"``.
     """
     judged = [topic for topic in topics if topic.relevant]
-    rows = [(topic, score_topic(topic, run.get(topic.id, ()))) for topic in judged]
+    costed = is_costed(run)
+    rows = [(topic, score_topic(topic, run.get(topic.id, ()), costed=costed)) for topic in judged]
     scored: dict[str, Any] = {
         "n": len(rows),
         "missing": sum(topic.id not in run for topic in judged),
@@ -110,7 +164,34 @@ def score_run(
         names = sorted({str(getattr(topic, by)) for topic in judged})
         groups = {name: [row for row in rows if getattr(row[0], by) == name] for name in names}
         scored["by"] = {name: _means(group) for name, group in groups.items()}
+    if times is not None:
+        scored["latency"] = latency([times[t.id] for t in judged if t.id in times])
     return scored
+
+
+def latency(times: Sequence[float]) -> dict[str, float]:
+    """``{"n", "p50", "p95"}`` of milliseconds; nearest ranks, so each is a time that was taken."""
+    ordered = sorted(times)
+    found: dict[str, float] = {"n": len(ordered)}
+    for name, share in (("p50", 0.5), ("p95", 0.95)):
+        if ordered:
+            found[name] = ordered[math.ceil(share * len(ordered)) - 1]
+    return found
+
+
+def recall_curve(
+    topics: Sequence[Topic], run: Mapping[str, Sequence[Result]], budgets: Sequence[int]
+) -> list[float]:
+    """Recall of files within each budget of tokens: the mean over repositories of their means."""
+    by_repository: dict[str, list[list[float]]] = {}
+    for topic in topics:
+        files = {target.path for target in topic.relevant}
+        if files:
+            results = run.get(topic.id, ())
+            curve = [recall_within(results, files, budget) for budget in budgets]
+            by_repository.setdefault(topic.repo, []).append(curve)
+    means = [list(map(fmean, zip(*curves, strict=True))) for curves in by_repository.values()]
+    return list(map(fmean, zip(*means, strict=True)))
 
 
 def compare_runs(
@@ -129,10 +210,11 @@ def compare_runs(
     repositories and averages their means: the honest interval where topics of one are alike.
     """
     judged = [topic for topic in topics if topic.relevant]
+    costed = is_costed(run) and is_costed(other)
     differences: dict[str, dict[str, list[float]]] = {}
     for topic in judged:
-        ours = score_topic(topic, run.get(topic.id, ()))
-        theirs = score_topic(topic, other.get(topic.id, ()))
+        ours = score_topic(topic, run.get(topic.id, ()), costed=costed)
+        theirs = score_topic(topic, other.get(topic.id, ()), costed=costed)
         for name, value in ours.items():
             unit = topic.id if over == "topics" else topic.repo
             differences.setdefault(name, {}).setdefault(unit, []).append(value - theirs[name])
@@ -148,38 +230,6 @@ def compare_runs(
             "n": len(means),
         }
     return compared
-
-
-def score_table(scored: Mapping[str, Any]) -> str:
-    """The result of ``score_run`` as lines for people."""
-    lines = [
-        f"{scored['n']} topics, {scored['repositories']} repositories, "
-        f"{scored['missing']} missing in the run",
-        f"{'measure':16}{'micro':>8}{'macro':>8}{'n':>7}",
-    ]
-    for name, mean in scored["total"].items():
-        lines.append(f"{name:16}{mean['micro']:8.4f}{mean['macro']:8.4f}{mean['n']:7d}")
-    groups = scored.get("by", {})
-    columns = [name for name in _GROUP_COLUMNS if name in scored["total"]]
-    if groups:
-        lines += ["", f"{'group':24}{'n':>5}" + "".join(f"{name:>14}" for name in columns)]
-    for group, means in groups.items():
-        cells = [f"{means[n]['micro']:14.4f}" if n in means else f"{'-':>14}" for n in columns]
-        lines.append(f"{group:24}{means['ndcg10']['n']:5d}" + "".join(cells))
-    return "\n".join(lines)
-
-
-def comparison_table(compared: Mapping[str, Mapping[str, float]]) -> str:
-    """The result of ``compare_runs`` as lines for people; a star where chance is excluded."""
-    lines = [f"{'measure':16}{'difference':>11}   95 % interval"]
-    for name, row in compared.items():
-        star = " *" if row["low"] > 0 or row["high"] < 0 else ""
-        interval = f"[{row['low']:+.4f}, {row['high']:+.4f}]"
-        lines.append(f"{name:16}{row['difference']:+11.4f}   {interval}{star}")
-    return "\n".join(lines)
-
-
-_GROUP_COLUMNS = ("ndcg10", "ndcg10_chunk", "recall10", "mrr10", "line_hit10")
 
 
 def _means(rows: Sequence[tuple[Topic, Scores]]) -> dict[str, dict[str, float]]:

@@ -10,8 +10,11 @@ from rag_agent.eval.measures import (
     chunk_ndcg,
     line_hit,
     line_recall,
+    line_recall_within,
     ndcg,
+    read_within,
     recall,
+    recall_within,
     reciprocal_rank,
     success,
 )
@@ -99,3 +102,52 @@ def test_measures_stay_between_0_and_1_and_the_ideal_order_is_the_best(
     assert ndcg(ideal, relevance, k) == pytest.approx(float(bool(relevance)))
     for measure in (recall, reciprocal_rank, success):
         assert 0.0 <= measure(ranking, relevance, k) <= 1.0
+
+
+READ = [
+    Result("a", 1, 9, 0.9, 300),
+    Result("x", 1, 9, 0.8, 150),
+    Result("b", 1, 9, 0.7, 100),
+    Result("c", 1, 9, 0.6, 20),
+]
+
+
+@pytest.mark.parametrize(
+    ("budget", "read"),
+    [(299, ""), (300, "a"), (449, "a"), (450, "ax"), (549, "ax"), (550, "axb"), (570, "axbc")],
+)
+def test_places_are_read_in_their_order_until_the_budget_is_spent(budget: int, read: str) -> None:
+    # At 549 c would still fit, but b before it does not.
+    assert "".join(place.path for place in read_within(READ, budget)) == read
+
+
+def test_recall_within_a_budget_counts_files_once_and_only_those_read() -> None:
+    twice = [READ[0], Result("a", 20, 29, 0.8, 10), READ[2]]
+    assert recall_within(twice, {"a", "b"}, 310) == 0.5
+    assert recall_within(twice, {"a", "b"}, 410) == 1.0
+    assert recall_within(twice, set(), 410) == 0.0
+
+
+def test_line_recall_within_a_budget_wants_the_lines() -> None:
+    targets = [Qrel("a", 5, 6), Qrel("b", 20, 21), Qrel("c", 9, 12)]
+    assert line_recall_within(READ, targets, 450) == pytest.approx(1 / 3)
+    assert line_recall_within(READ, targets, 570) == pytest.approx(2 / 3)
+    assert line_recall_within(READ, [], 570) == 0.0
+
+
+def test_places_of_unknown_cost_are_not_read() -> None:
+    assert recall_within([READ[0], place("b", 1, 9)], {"a", "b"}, 10_000) == 0.5
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 900)), max_size=12),
+    st.integers(0, 3000),
+    st.integers(0, 3000),
+)
+def test_a_larger_budget_never_finds_less(
+    costs: list[tuple[str, int]], budget: int, more: int
+) -> None:
+    results = [Result(path, 1, 9, 0.0, tokens) for path, tokens in costs]
+    found = recall_within(results, {"a", "b"}, budget)
+    assert 0.0 <= found <= recall_within(results, {"a", "b"}, budget + more) <= 1.0
+    assert sum(place.tokens or 0 for place in read_within(results, budget)) <= budget

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from rag_agent.errors import QueryError
-from rag_agent.eval import Result, Topic, read_run, run_queries
+from rag_agent.eval import Result, Topic, one_a_file, read_run, read_times, run_queries
 from rag_agent.progress import Progress
+from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Chunk, Hit, SearchResults
 
 TOPICS = [Topic("t1", "first"), Topic("t2", "zweite Frage"), Topic("t3", "third")]
@@ -38,10 +39,17 @@ def rows(path: Path) -> list[dict[str, Any]]:
 def test_a_run_has_one_line_a_topic_and_one_result_a_file(tmp_path: Path) -> None:
     search, out = Searcher(), tmp_path / "new" / "run.jsonl"
     assert run_queries(search, TOPICS, out, limit=3) == 3
-    assert search.asked == [("first", 3), ("zweite Frage", 3), ("third", 3)]
+    assert search.asked[1:] == [("first", 3), ("zweite Frage", 3), ("third", 3)]
     first = rows(out)[0]
     assert first["id"] == "t1"
-    assert first["results"][0] == {"path": "a.py", "start": 1, "end": 10, "score": 0.5}
+    cost = estimate_tokens("a.py:1-10\ntext\n")
+    assert first["results"][0] == {
+        "path": "a.py",
+        "start": 1,
+        "end": 10,
+        "score": 0.5,
+        "tokens": cost,
+    }
     assert [result["path"] for result in first["results"]] == ["a.py", "b.py", "c.py"]
     assert first["took_ms"] >= 0
     assert [path.name for path in out.parent.iterdir()] == ["run.jsonl"]
@@ -58,6 +66,30 @@ def test_passages_show_three_of_the_first_file_two_of_the_second_then_one(tmp_pa
         ("b.py", 11),
         ("c.py", 1),
     ]
+
+
+def test_the_first_question_is_asked_once_before_so_that_its_time_is_that_of_a_warm_search(
+    tmp_path: Path,
+) -> None:
+    search, out = Searcher(), tmp_path / "run.jsonl"
+    run_queries(search, TOPICS, out)
+    assert [query for query, _ in search.asked] == ["first", "first", "zweite Frage", "third"]
+    assert list(read_times(out)) == ["t1", "t2", "t3"]
+
+
+def test_a_run_that_does_not_say_its_times_has_none(tmp_path: Path) -> None:
+    run = tmp_path / "run.jsonl"
+    lines = ['{"id": 1, "results": []}', '{"id": 2, "results": [], "took_ms": 7}']
+    run.write_text("\n".join(lines), encoding="utf-8")
+    assert read_times(run) == {"2": 7.0}
+
+
+def test_the_first_places_of_a_run_with_passages_are_the_run_without(tmp_path: Path) -> None:
+    run_queries(Searcher(), TOPICS, tmp_path / "passages", passages=True)
+    run_queries(Searcher(), TOPICS, tmp_path / "files")
+    passages, files = read_run(tmp_path / "passages"), read_run(tmp_path / "files")
+    assert passages != files
+    assert one_a_file(passages) == files
 
 
 def test_paths_are_renamed_to_those_of_the_topics(tmp_path: Path) -> None:
@@ -82,7 +114,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     with partial.open("a", encoding="utf-8") as stream:
         stream.write('{"id": "t3", "resul')  # as a kill in the middle of a line leaves it
     assert run_queries(search, TOPICS, out) == 1
-    assert [query for query, _ in search.asked] == ["first", "zweite Frage", "third"]
+    # Twice the first of each call: the first time it is not measured.
+    assert [q for q, _ in search.asked] == ["first", "first", "zweite Frage", "third", "third"]
     assert [row["id"] for row in rows(out)] == ["t1", "t2", "t3"]
 
 

@@ -10,6 +10,8 @@ from rag_agent.eval import (
     Topic,
     compare_runs,
     comparison_table,
+    latency,
+    recall_curve,
     score_run,
     score_table,
 )
@@ -119,3 +121,63 @@ def test_repositories_are_drawn_whole_when_asked() -> None:
 def test_a_comparison_is_reproducible() -> None:
     mixed = {t.id: (RIGHT if int(t.id[1:]) % 3 else LATE)[t.id] for t in MANY}
     assert compare_runs(MANY, mixed, LATE) == compare_runs(MANY, mixed, LATE)
+
+
+def costed(*paths: str, tokens: int = 400) -> list[Result]:
+    return [Result(path, 1, 50, 0.0, tokens) for path in paths]
+
+
+COSTED = {
+    "t1": costed("x.go", "b.go", "b.go", "a.go"),
+    "t2": costed("c.go", "y.go"),
+    "t3": costed("z.py", "d.py"),
+}
+
+
+def test_recall_within_tokens_is_scored_for_runs_that_know_what_places_cost() -> None:
+    totals = score_run(TOPICS, COSTED)["total"]
+    # 500 tokens: one place each, t2's. 1,000: two, b of t1 and d of t3 as well. 2,000: a of t1.
+    assert totals["recall_500t"]["micro"] == pytest.approx(1 / 3)
+    assert totals["recall_1000t"] == {
+        "micro": pytest.approx(2.5 / 3),
+        "macro": pytest.approx((0.75 + 1) / 2),
+        "n": 3,
+    }
+    assert totals["recall_2000t"]["micro"] == 1.0
+    # t2's lines are 60 to 70 and are missed, t3's are 40 to 45.
+    assert totals["line_recall_1000t"] == {"micro": 0.5, "macro": 0.5, "n": 2}
+    assert "recall_500t" not in score_run(TOPICS, RUN)["total"]
+
+
+def test_a_topic_without_results_has_recall_0_within_tokens() -> None:
+    totals = score_run(TOPICS, {**COSTED, "t2": []})["total"]
+    assert totals["recall_8000t"]["micro"] == pytest.approx(2 / 3)
+    assert totals["recall_8000t"]["n"] == 3
+
+
+def test_the_curve_is_the_mean_over_repositories_at_each_budget() -> None:
+    totals = score_run(TOPICS, COSTED)["total"]
+    expected = [totals[f"recall_{budget}t"]["macro"] for budget in (500, 1000, 2000)]
+    assert recall_curve(TOPICS, COSTED, (500, 1000, 2000)) == pytest.approx(expected)
+
+
+def test_runs_are_compared_within_tokens_only_if_both_know_costs() -> None:
+    assert compare_runs(TOPICS, COSTED, COSTED)["recall_500t"]["difference"] == 0.0
+    assert "recall_500t" not in compare_runs(TOPICS, COSTED, RUN)
+
+
+def test_the_latency_is_a_time_that_was_taken() -> None:
+    assert latency([float(number) for number in range(20, 0, -1)]) == {
+        "n": 20,
+        "p50": 10.0,
+        "p95": 19.0,
+    }
+    assert latency([7.0]) == {"n": 1, "p50": 7.0, "p95": 7.0}
+    assert latency([]) == {"n": 0}
+
+
+def test_times_of_topics_that_are_scored_are_in_the_score_and_the_table() -> None:
+    times = {"t1": 10.0, "t2": 30.0, "t4": 900.0, "of another set": 900.0}
+    scored = score_run(TOPICS, RUN, times=times)
+    assert scored["latency"] == {"n": 2, "p50": 10.0, "p95": 30.0}
+    assert "milliseconds a question: p50 10.0, p95 30.0 (2 timed)" in score_table(scored)

@@ -1,0 +1,40 @@
+"""Paths of hits as topics name them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rag_agent.errors import QueryError
+
+MAP = "_map.json"
+"""Beside documents that were written as files for an evaluation: file name to document id."""
+
+
+def renaming(tracked: Sequence[Path], prefix: str = "") -> Callable[[str], str]:
+    """From a path below the tracked folder to the name that topics have for it.
+
+    Where the one tracked folder holds a ``_map.json``, to what that says; else ``prefix``, the
+    part of the checkout above the folder, is put in front.
+
+    Raises:
+        QueryError: the map cannot be read, or is no object of names.
+    """
+    mapping = tracked[0] / MAP if len(tracked) == 1 else None
+    if mapping is not None and mapping.is_file():
+        ids = _read(mapping)
+        return lambda path: ids.get(path, path)
+    parts = [part for part in prefix.replace("\\", "/").split("/") if part not in ("", ".")]
+    front = "".join(f"{part}/" for part in parts)
+    return lambda path: front + path
+
+
+def _read(mapping: Path) -> dict[str, str]:
+    try:
+        ids = json.loads(mapping.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise QueryError(f"cannot read {mapping}: {error}; mend it or move it away") from error
+    if not isinstance(ids, dict):
+        raise QueryError(f"{mapping}: expected an object of file names and document ids")
+    return {str(name): str(identifier) for name, identifier in ids.items()}

@@ -1,0 +1,123 @@
+"""Two pictures of an evaluation, as SVG: quality against time, and recall against tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_agent.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_OURS, _OTHERS = "#1a6b54", "#8a8f98"
+_LINES = ("#1a6b54", "#b3541e", "#3b5b92", "#7a4a8c", "#8a8f98", "#a08a2e")
+_SIZE = (7.2, 4.5)  # inches
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A method: its quality in [0, 1], and the milliseconds that half of its questions took."""
+
+    name: str
+    quality: float
+    p50_ms: float
+    ours: bool = True
+
+
+def plot_quality(points: Sequence[Point], measure: str, out: Path) -> None:
+    """Quality against the time of a question, on a logarithmic scale; ours are filled.
+
+    Raises:
+        MissingDependency: there is no matplotlib.
+    """
+    with _style():
+        figure, axes = _axes()
+        for point in points:
+            color = _OURS if point.ours else _OTHERS
+            face = color if point.ours else "none"
+            axes.scatter([point.p50_ms], [point.quality], s=42, edgecolors=color, facecolors=face)
+            axes.annotate(
+                point.name,
+                (point.p50_ms, point.quality),
+                textcoords="offset points",
+                xytext=(7, 4),
+                color=color,
+                fontsize=8,
+            )
+        axes.set_xscale("log")
+        axes.margins(x=0.25)  # room for the names
+        axes.set_ylim(0, 1)
+        axes.set_xlabel("milliseconds a question (median; hollow: published, on other machines)")
+        axes.set_ylabel(f"{measure}, mean over repositories")
+        _save(figure, out)
+
+
+def plot_recall(curves: Mapping[str, Sequence[float]], budgets: Sequence[int], out: Path) -> None:
+    """Share of the relevant files that were reached, against the tokens of answers that were read.
+
+    Raises:
+        MissingDependency: there is no matplotlib.
+    """
+    with _style():
+        figure, axes = _axes()
+        for number, (name, recalls) in enumerate(curves.items()):
+            axes.plot(budgets, recalls, label=name, color=_LINES[number % len(_LINES)])
+        axes.set_xscale("log")
+        ticks = [500, 1000, 2000, 4000, 8000]
+        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        axes.minorticks_off()
+        axes.set_xlim(budgets[0], budgets[-1])
+        axes.set_ylim(0, 1)
+        axes.set_xlabel("tokens of answers that were read")
+        axes.set_ylabel("relevant files reached, mean over repositories")
+        axes.legend(loc="lower right", frameon=False)
+        _save(figure, out)
+
+
+def require_matplotlib() -> None:
+    """Find out before the work, and not after it, that nothing can be drawn.
+
+    Raises:
+        MissingDependency: there is no matplotlib.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401 - looking for it is the point
+    except ImportError as error:
+        raise MissingDependency(
+            "plots", "they need matplotlib", "pip install 'rag_agent[eval]'"
+        ) from error
+
+
+def _style() -> AbstractContextManager[None]:
+    require_matplotlib()
+    import matplotlib
+
+    # Text stays text: small files that a search finds words in. Names of parts do not change from
+    # run to run, so that a picture changes only when its figures do.
+    return matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "rag_agent", "font.size": 9}
+    )
+
+
+def _axes() -> tuple[Figure, Axes]:
+    # Not pyplot, which keeps every figure and looks for a screen.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    axes = figure.subplots()
+    axes.grid(color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _save(figure: Figure, out: Path) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = out.with_name(out.name + ".temporary")
+    figure.savefig(temporary, format="svg", metadata={"Date": None})
+    temporary.replace(out)

@@ -1,0 +1,160 @@
+"""The verbs of evaluation on a real index."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rag_agent
+from rag_agent.commands import VERBS, Result
+from rag_agent.commands.parsing import parse
+from rag_agent.errors import QueryError
+from rag_agent.progress import Progress, Report, silent
+
+FILES = {
+    "parser.py": "def parse_query(text):\n    pairs = text.split('&')\n    return dict(pairs)\n",
+    "mailer.py": "def send_mail(recipient):\n    connection.deliver(recipient)\n",
+    "notes.md": "# Notes\n\nCall the dentist about the appointment.\n",
+}
+QUESTIONS = [
+    {"id": "q1", "query": "parse a query string", "language": "python", "repo": "one",
+     "relevant": [{"path": "src/parser.py", "start": 1, "end": 2}]},
+    {"id": "q2", "query": "deliver mail", "language": "python", "repo": "one",
+     "relevant": [{"path": "src/mailer.py"}]},
+    {"id": "q3", "query": "when is the dentist", "language": "markdown", "repo": "two",
+     "relevant": [{"path": "src/notes.md"}]},
+]  # fmt: skip
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "my project" / "src"
+    folder.mkdir(parents=True)
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    lines = "".join(json.dumps(question) + "\n" for question in QUESTIONS)
+    (tmp_path / "q.jsonl").write_text(lines, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    run("index")
+    return folder
+
+
+def run(*words: str, report: Report = silent) -> Result:
+    call = parse(words)
+    result = call.verb.run(rag_agent.open, call.arguments, report)
+    json.dumps(result.data)  # whatever a verb says, --json can print
+    return result
+
+
+def data(*words: str) -> Any:
+    return run(*words).data
+
+
+def answered(out: str, *more: str) -> list[dict[str, Any]]:
+    run("eval", "run", "--queries", "../../q.jsonl", "--out", out, *more)
+    lines = Path(out).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_run_holds_places_with_their_costs_and_the_time_of_each_question(project: Path) -> None:
+    rows = answered("../../run.jsonl", "--prefix", "src", "--limit", "2")
+    assert [row["id"] for row in rows] == ["q1", "q2", "q3"]
+    best = rows[0]["results"][0]
+    assert (best["path"], best["start"], best["end"]) == ("src/parser.py", 1, 3)
+    assert best["tokens"] > len(FILES["parser.py"]) / 4
+    assert [len(row["results"]) for row in rows] == [2, 2, 2]
+    assert all(row["took_ms"] > 0 for row in rows)
+
+
+def test_a_map_in_the_tracked_folder_names_the_documents(project: Path) -> None:
+    (project / "_map.json").write_text(json.dumps({"notes.md": "document 7"}), encoding="utf-8")
+    rows = answered("../../run.jsonl")
+    assert rows[2]["results"][0]["path"] == "document 7"
+
+
+def test_an_interrupted_run_goes_on_unless_its_label_is_another(project: Path) -> None:
+    words = ["eval", "run", "--queries", "../../q.jsonl", "--out", "../../run.jsonl"]
+
+    def interrupt(progress: Progress) -> None:
+        if progress.done == 2:
+            raise KeyboardInterrupt
+
+    for label, now in (("", 1), ("other", 3)):
+        with pytest.raises(KeyboardInterrupt):
+            run(*words, report=interrupt)
+        assert data(*words, "--label", label)["answered"] == now
+
+
+def test_a_run_over_nothing_indexed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "q.jsonl").write_text(json.dumps(QUESTIONS[0]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(QueryError, match="nothing is indexed here yet"):
+        run("eval", "run", "--queries", "q.jsonl", "--out", "run.jsonl")
+    assert not Path("run.jsonl").exists()
+
+
+def test_a_score_has_quality_recall_within_tokens_and_time(project: Path) -> None:
+    answered("../../run.jsonl", "--prefix", "src", "--passages")
+    result = run("eval", "score", "../../run.jsonl", "--queries", "../../q.jsonl", "--by", "repo")
+    assert isinstance(result.data, dict)
+    assert result.data["total"]["ndcg10"]["macro"] == 1.0
+    assert result.data["total"]["recall_500t"]["micro"] == 1.0
+    assert result.data["total"]["line_recall_500t"]["n"] == 1
+    assert result.data["latency"]["n"] == 3
+    assert set(result.data["by"]) == {"one", "two"}
+    assert "recall_2000t" in result.text
+    assert "milliseconds a question: p50 " in result.text
+
+
+def test_a_run_is_compared_with_another_over_topics_or_repositories(project: Path) -> None:
+    answered("../../run.jsonl", "--prefix", "src")
+    answered("../../wrong.jsonl", "--prefix", "elsewhere")
+    words = ["eval", "compare", "../../run.jsonl", "../../wrong.jsonl", "--queries",
+             "../../q.jsonl"]  # fmt: skip
+    compared = data(*words)["compared"]["ndcg10"]
+    assert compared == {"difference": 1.0, "low": 1.0, "high": 1.0, "n": 3}
+    assert data(*words, "--over", "repositories")["compared"]["ndcg10"]["n"] == 2
+    assert "+1.0000" in run(*words).text
+
+
+@pytest.mark.parametrize("verb", [["score"], ["compare", "../../run.jsonl"]])
+def test_a_run_of_other_questions_and_questions_without_labels_are_errors(
+    verb: list[str], project: Path
+) -> None:
+    answered("../../run.jsonl")
+    bare, foreign = project / "bare.jsonl", project / "foreign.jsonl"
+    bare.write_text('{"id": "q1", "query": "parse"}\n', encoding="utf-8")
+    foreign.write_text(
+        '{"id": "z", "query": "parse", "relevant": [{"path": "a"}]}\n', encoding="utf-8"
+    )
+    for queries, problem in ((bare, "no labels"), (foreign, "answers none of these questions")):
+        with pytest.raises(QueryError, match=problem):
+            run("eval", *verb, "../../run.jsonl", "--queries", str(queries))
+
+
+def test_runs_are_drawn_under_their_names(project: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("matplotlib", reason="drawn only with rag_agent[eval]")
+    answered("../../words.jsonl", "--prefix", "src")
+    (project / "published.json").write_text(
+        json.dumps([{"set": "", "name": "another tool", "source": "its paper", "p50_ms": 3,
+                     "measures": {"ndcg10": 0.5}}]), encoding="utf-8",
+    )  # fmt: skip
+    with caplog.at_level(logging.ERROR):
+        drawn = data("eval", "plot", "../../words.jsonl", "--queries", "../../q.jsonl", "--out",
+                     "plots", "--published", "published.json")["plots"]  # fmt: skip
+    assert [Path(path).name for path in drawn] == ["quality-time.svg", "recall-tokens.svg"]
+    picture = Path(drawn[0]).read_text(encoding="utf-8")
+    assert "words" in picture
+    assert "another tool" in picture
+
+
+def test_evaluation_is_for_a_terminal_alone() -> None:
+    verbs = [verb for name, verb in VERBS.items() if name.startswith("eval ")]
+    assert len(verbs) >= 4
+    assert all(verb.terminal for verb in verbs)
