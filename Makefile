@@ -12,10 +12,14 @@ COVERAGE ?=
 HOSTS ?= pi claude-code codex gemini opencode
 RAG_AGENT_HOSTS ?= .hosts
 
+WORK ?= .eval
+REPORT ?= benchmarks/quality.md
+EVAL_ARGS ?=
+
 export DIR Q1 Q2 Q3 PYTHON MAKECMDGOALS
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-hosts check lint types layers coverage inspect format lock upgrade build bench clean
+.PHONY: help demo test test-hosts check lint types layers coverage inspect format lock upgrade build bench eval clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1|/p' Makefile | while IFS='|' read -r name text; do \
@@ -71,6 +75,10 @@ bench: $(DEV)  ## run the benchmarks; MODEL=FOLDER of scripts/build_model.py --p
 	$(RUN) benchmarks/startup.py
 	$(RUN) benchmarks/hook.py
 	$(if $(MODEL),$(RUN) benchmarks/embedding.py --model "$(MODEL)")
+
+eval: $(DEV)  ## measure search: TOPICS=queries.jsonl ROOTS=_roots.json WORK=FOLDER, into benchmarks/quality.md
+	@test -n "$(TOPICS)" -a -n "$(ROOTS)" || { echo 'usage: make eval TOPICS=FILE ROOTS=FILE' >&2; exit 2; }
+	$(RUN) scripts/evaluate.py "$(TOPICS)" "$(ROOTS)" --work "$(WORK)" --report "$(REPORT)" $(EVAL_ARGS)
 
 clean:  ## remove what the targets above made, but for indexes
 	rm -rf $(VENV) .hosts dist build htmlcov .coverage .coverage.* .pytest_cache .mypy_cache \

@@ -18,9 +18,9 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 # What `import rag_agent` and `rag-agent --version` must not pay for (STYLE: import late).
 _HEAVY = (
-    "anyio", "apsw", "charset_normalizer", "fastembed", "mammoth", "markdownify", "matplotlib", "mcp",
-    "numpy", "onnxruntime", "pathspec", "pdfminer", "pydantic", "pypdfium2", "rich", "semble_grammars",
-    "tokenizers", "tree_sitter", "yaml",
+    "anyio", "apsw", "charset_normalizer", "fastembed", "mammoth", "markdownify", "matplotlib",
+    "mcp", "numpy", "onnxruntime", "pathspec", "pdfminer", "pydantic", "pypdfium2", "rich",
+    "semble_grammars", "tokenizers", "tree_sitter", "yaml",
 )  # fmt: skip
 _PUBLIC = ("__version__", "open", "Index")  # a new one is a promise: think twice
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_OURS, _OTHERS = "#1a6b54", "#8a8f98"
-_LINES = ("#1a6b54", "#b3541e", "#3b5b92", "#7a4a8c", "#8a8f98", "#a08a2e")
-_SIZE = (7.2, 4.5)  # inches
+_COLORS = ("#1a6b54", "#b3541e", "#3b5b92", "#7a4a8c", "#a08a2e", "#6f7580")
+_MARKERS = "os^vDPX<>p*"  # more than colours, so that a pair of them is had once only
+_HEIGHT, _WIDTH, _LEGEND = 4.5, 6.8, 3.2  # inches
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +30,30 @@ class Point:
 
 
 def plot_quality(points: Sequence[Point], measure: str, out: Path) -> None:
-    """Quality against the time of a question, on a logarithmic scale; ours are filled.
+    """Quality against the time of a question, on a logarithmic scale; the best first in the list.
 
     Raises:
         MissingDependency: there is no matplotlib.
     """
     with _style():
-        figure, axes = _axes()
-        for point in points:
-            color = _OURS if point.ours else _OTHERS
-            face = color if point.ours else "none"
-            axes.scatter([point.p50_ms], [point.quality], s=42, edgecolors=color, facecolors=face)
-            axes.annotate(
-                point.name,
-                (point.p50_ms, point.quality),
-                textcoords="offset points",
-                xytext=(7, 4),
-                color=color,
-                fontsize=8,
+        figure, axes = _axes(_WIDTH + _LEGEND)
+        for number, point in enumerate(sorted(points, key=lambda point: -point.quality)):
+            color = _COLORS[number % len(_COLORS)]
+            axes.scatter(
+                [point.p50_ms],
+                [point.quality],
+                s=48,
+                marker=_MARKERS[number % len(_MARKERS)],
+                edgecolors=color,
+                facecolors=color if point.ours else "none",
+                label=f"{point.name}: {point.quality:.3f}, {point.p50_ms:.3g} ms",
             )
         axes.set_xscale("log")
-        axes.margins(x=0.25)  # room for the names
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        # Names beside the points would lie on each other: the best methods are alike.
+        figure.legend(loc="outside right upper", frameon=False)
         axes.set_ylim(0, 1)
-        axes.set_xlabel("milliseconds a question (median; hollow: published, on other machines)")
+        axes.set_xlabel("milliseconds a question (median; hollow: as published, on other machines)")
         axes.set_ylabel(f"{measure}, mean over repositories")
         _save(figure, out)
 
@@ -64,9 +65,9 @@ def plot_recall(curves: Mapping[str, Sequence[float]], budgets: Sequence[int], o
         MissingDependency: there is no matplotlib.
     """
     with _style():
-        figure, axes = _axes()
+        figure, axes = _axes(_WIDTH)
         for number, (name, recalls) in enumerate(curves.items()):
-            axes.plot(budgets, recalls, label=name, color=_LINES[number % len(_LINES)])
+            axes.plot(budgets, recalls, label=name, color=_COLORS[number % len(_COLORS)])
         axes.set_xscale("log")
         ticks = [500, 1000, 2000, 4000, 8000]
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
@@ -104,11 +105,11 @@ def _style() -> AbstractContextManager[None]:
     )
 
 
-def _axes() -> tuple[Figure, Axes]:
+def _axes(width: float) -> tuple[Figure, Axes]:
     # Not pyplot, which keeps every figure and looks for a screen.
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure = Figure(figsize=(width, _HEIGHT), layout="constrained")
     axes = figure.subplots()
     axes.grid(color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
