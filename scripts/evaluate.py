@@ -93,12 +93,13 @@ def evaluate(arguments: argparse.Namespace) -> int:
     if failures := answer(collections, variants, arguments):
         print(f"error: not evaluated: {', '.join(failures)}", file=sys.stderr)
         return FAILED
-    for variant in variants:
-        merged = merge(variant, collections, arguments.work)
-        scored = score_run(asked, read_run(merged), by=arguments.by, times=read_times(merged))
-        print(f"{variant.name}\n{score_table(scored)}\n")
+    merged = {variant.name: merge(variant, collections, arguments.work) for variant in variants}
     if arguments.report:
-        write_report(asked, variants, arguments)
+        print(write_report(asked, merged, arguments))
+        return DONE
+    for name, path in merged.items():
+        scored = score_run(asked, read_run(path), by=arguments.by, times=read_times(path))
+        print(f"{name}\n{score_table(scored)}")
     return DONE
 
 
@@ -270,10 +271,10 @@ def merge(variant: Variant, collections: Sequence[Collection], work: Path) -> Pa
 
 
 def write_report(
-    topics: Sequence[Topic], variants: Sequence[Variant], arguments: argparse.Namespace
-) -> None:
-    """The section of the report and its pictures."""
-    files = {v.name: arguments.work / f"{v.label}.jsonl" for v in variants}
+    topics: Sequence[Topic], merged: Mapping[str, Path], arguments: argparse.Namespace
+) -> str:
+    """Write the section of the report and its pictures; its text."""
+    files = dict(merged)
     for further in arguments.also:
         name, equals, path = further.partition("=")
         if not equals:
@@ -291,6 +292,7 @@ def write_report(
     )
     put_section(arguments.report, name, text)
     print(f"written: section {name} of {arguments.report}", file=sys.stderr)
+    return text
 
 
 if __name__ == "__main__":
