@@ -98,6 +98,7 @@ class Config:
     rag_auto_refresh: bool = _setting(True, _boolean)
     rag_token_budget: int = _setting(1500, _integer(50, 100_000))  # of one injection
     rag_time_budget_ms: int = _setting(300, _integer(10, 60_000))  # of one injection
+    rag_history: bool = _setting(True, _boolean)  # messages of commits as evidence
 
 
 def load(folder: Path) -> Config:

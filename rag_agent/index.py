@@ -27,6 +27,7 @@ from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
 from rag_agent.sync.changed import sync_changed
 from rag_agent.sync.freshness import outdated_documents, true_to_disk
+from rag_agent.sync.history import sync_history
 from rag_agent.sync.lock import WriteLock
 from rag_agent.sync.roots import sync_roots
 from rag_agent.sync.vectors import Embedded, embed_pending
@@ -155,6 +156,7 @@ class Index:
                 force=force,
                 anew=anew,
             )
+            sync_history(store, lock.telling(report), enabled=self.config.rag_history)
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
         if self._home and set(targets) == set(self.tracked_paths):
             legacy.remove_index(self.folder)  # whose files are all in the index now

@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from rag_agent.store import lexical, roots
+from rag_agent.store import history, lexical, roots
 from rag_agent.store.connection import open_database
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
@@ -159,6 +159,10 @@ class Glance:
             (json.dumps([identifier for identifier, _ in ranked]),),
         )
         return [GlancedPassage(*row) for row in rows]
+
+    def history_votes(self, words: Sequence[str], k: int = history.VOTERS) -> dict[int, float]:
+        """How much commits that speak of these stems speak for each document, in [0, 1]."""
+        return history.votes(self._database, words, k)
 
     def files(self, document_ids: Collection[int]) -> dict[int, GlancedFile]:
         """Documents by id."""

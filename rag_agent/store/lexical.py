@@ -63,12 +63,12 @@ def ranked(
     rarest = sorted((word for word in frequencies), key=lambda word: (frequencies[word], word))
     if not rarest or k < 1:
         return []
-    affordable = _affordable([frequencies[word] for word in rarest], postings)
-    found = _ranked(database, rarest[:affordable], k, where, weights)
-    if len(found) < k and affordable < len(rarest):
+    within = affordable([frequencies[word] for word in rarest], postings)
+    found = _ranked(database, rarest[:within], k, where, weights)
+    if len(found) < k and within < len(rarest):
         # One more word is enough without a filter: it has more passages than the budget. A filter
         # may leave none of them.
-        more = len(rarest) if where else affordable + 1
+        more = len(rarest) if where else within + 1
         found = _ranked(database, rarest[:more], k, where, weights)
     return found
 
@@ -84,7 +84,7 @@ def match_paths(
         f"SELECT d.id, -bm25(paths_fts, {PATH_WEIGHTS[0]}, {PATH_WEIGHTS[1]}) AS score "
         "FROM paths_fts AS f CROSS JOIN documents AS d ON d.id = f.rowid "
         f"WHERE paths_fts MATCH ?{condition} ORDER BY score DESC, d.id LIMIT ?",
-        (_any_of(words), *bindings, k),
+        (any_of(words), *bindings, k),
     )
 
 
@@ -134,7 +134,7 @@ def average_passage_words(database: Database) -> float:
     return float(found or 0.0)
 
 
-def _affordable(frequencies: Sequence[int], postings: int) -> int:
+def affordable(frequencies: Sequence[int], postings: int) -> int:
     """How many of the ascending frequencies fit into the budget; at least one."""
     total = 0
     for count, frequency in enumerate(frequencies):
@@ -144,7 +144,8 @@ def _affordable(frequencies: Sequence[int], postings: int) -> int:
     return len(frequencies)
 
 
-def _any_of(words: Sequence[str]) -> str:
+def any_of(words: Sequence[str]) -> str:
+    """FTS5's query for any of the words, whatever they hold."""
     quoted = ('"' + word.replace("\0", "").replace('"', '""') + '"' for word in words)
     return " OR ".join(quoted)
 
@@ -161,13 +162,13 @@ def _ranked(
         return database.rows(
             f"SELECT rowid, {score} AS score FROM passages_fts "
             "WHERE passages_fts MATCH ? ORDER BY score DESC, rowid LIMIT ?",
-            (_any_of(words), k),
+            (any_of(words), k),
         )
     condition, bindings = roots.condition(database, where)
     return database.rows(
         f"SELECT p.id, {score} AS score FROM {_PASSAGE_JOIN} "
         f"WHERE passages_fts MATCH ?{condition} ORDER BY score DESC, p.id LIMIT ?",
-        (_any_of(words), *bindings, k),
+        (any_of(words), *bindings, k),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag_agent.store import lexical, matrix
+from rag_agent.store import history, lexical, matrix
 from rag_agent.store.connection import Database
 from rag_agent.store.records import Counts
 
@@ -63,6 +63,7 @@ def counts(database: Database) -> Counts:
             chunks=chunks,
             passages=passages,
             bytes=_size(database),
+            commits=history.commit_count(database),
             vectors=dict(
                 database.rows(
                     "SELECT m.id, (SELECT count(*) FROM vectors WHERE model_id = m.id) "
@@ -106,6 +107,11 @@ _INVARIANTS = (
     (
         "SELECT (SELECT count(*) FROM documents) != (SELECT count(*) FROM paths_fts_docsize)",
         "the path index does not cover the documents",
+    ),
+    (
+        "SELECT (SELECT count(*) FROM history_commits WHERE files > 0) "
+        "!= (SELECT count(*) FROM history_fts_docsize)",
+        "the words of commits do not belong to the commits",
     ),
     (
         "SELECT count(*) FROM documents AS d WHERE d.chunks != "

@@ -166,5 +166,61 @@ TRIGGERS = {
     """,
 }
 
-_STEPS: tuple[Callable[[Database], None], ...] = (_first,)
+
+def _history(database: Database) -> None:
+    for statement in _HISTORY:
+        database.rows(statement)
+
+
+# What commits said and which files they changed (store/history.py). Of a message there are only
+# its words, in no order, and of a path only a number: a path that is not indexed is not kept.
+_HISTORY = (
+    """
+    CREATE TABLE history_repositories (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        root_id INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE,
+        folder TEXT NOT NULL,              -- its top relative to the root, '' at or above the root
+        state TEXT NOT NULL,               -- what was read of it to the end, or ''
+        problem TEXT NOT NULL,             -- why less was read than there is, or ''
+        UNIQUE (root_id, folder)
+    )
+    """,
+    """
+    CREATE TABLE history_commits (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        repository_id INTEGER NOT NULL REFERENCES history_repositories ON DELETE CASCADE,
+        hash BLOB NOT NULL,
+        files INTEGER NOT NULL,            -- how many it changed; 0 where it has no vote
+        UNIQUE (repository_id, hash)
+    )
+    """,
+    """
+    CREATE TABLE history_changes (
+        commit_id INTEGER NOT NULL REFERENCES history_commits ON DELETE CASCADE,
+        file INTEGER NOT NULL,             -- a number made of root and path
+        PRIMARY KEY (commit_id, file)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE history_files (
+        document_id INTEGER PRIMARY KEY REFERENCES documents ON DELETE CASCADE,
+        file INTEGER NOT NULL,
+        commits INTEGER NOT NULL           -- how many with a vote changed it
+    )
+    """,
+    "CREATE INDEX history_files_by_number ON history_files (file, commits)",
+    """
+    CREATE VIRTUAL TABLE history_fts USING fts5 (
+        words, content = '', contentless_delete = 1, tokenize = 'ascii'
+    )
+    """,
+    "CREATE VIRTUAL TABLE history_words USING fts5vocab (history_fts, row)",
+    """
+    CREATE TRIGGER commit_removed AFTER DELETE ON history_commits WHEN old.files > 0 BEGIN
+        DELETE FROM history_fts WHERE rowid = old.id;
+    END
+    """,
+)
+
+_STEPS: tuple[Callable[[Database], None], ...] = (_first, _history)
 VERSION = len(_STEPS)

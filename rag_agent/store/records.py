@@ -58,17 +58,46 @@ class StoredChunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Commit:
+    """What a commit said and changed. ``paths`` are those below the root, relative to it.
+
+    ``files`` counts all that it changed, wherever they lie.
+    """
+
+    hash: str
+    message: str
+    paths: tuple[str, ...]
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository whose history is read. ``folder`` is its top relative to the root.
+
+    That is "" for the one that the root lies in. ``state`` says what was read to the end, and
+    ``problem`` why that is less than there is.
+    """
+
+    id: int
+    folder: str
+    state: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How much the store holds.
 
     ``vectors`` counts by the model's id, ``languages`` and ``kinds`` count documents;
-    ``bytes`` is what the index takes on the disk, files beside the database included.
+    ``bytes`` is what the index takes on the disk, files beside the database included;
+    ``commits`` are those whose messages are read.
     """
 
     documents: int
     chunks: int
     passages: int
     bytes: int
+    commits: int = 0
     vectors: Mapping[int, int] = field(default_factory=dict)
     languages: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rag_agent.late import LateModule
-from rag_agent.store import lexical, reading, roots
+from rag_agent.store import history, lexical, reading, roots
 from rag_agent.store.connection import Database, open_database
 from rag_agent.store.filters import Filter
 from rag_agent.store.records import Counts, PassageMatch, Pending, StoredChunk
@@ -25,10 +25,11 @@ from rag_agent.types import (
 )
 
 if TYPE_CHECKING:
-    from rag_agent.store import dense, maintenance, writing
+    from rag_agent.store import commits, dense, maintenance, writing
     from rag_agent.store.connection import VectorEngine
     from rag_agent.types import Matrix, Vector
 else:
+    commits = LateModule("rag_agent.store.commits")
     dense = LateModule("rag_agent.store.dense")
     maintenance = LateModule("rag_agent.store.maintenance")
     writing = LateModule("rag_agent.store.writing")
@@ -217,6 +218,17 @@ class Store:
     def average_passage_words(self) -> float:
         """Mean number of words in a passage, 0 without passages."""
         return lexical.average_passage_words(self._database)
+
+    # Git history
+
+    @property
+    def commits(self) -> commits.Commits:
+        """What is read of the repositories' commits, for writing."""
+        return commits.Commits(self._database)
+
+    def history_votes(self, words: Sequence[str], k: int = history.VOTERS) -> dict[int, float]:
+        """How much commits that speak of these stems speak for each document, in [0, 1]."""
+        return history.votes(self._database, words, k)
 
     # Documents and chunks
 

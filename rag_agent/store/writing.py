@@ -235,6 +235,7 @@ def clear(database: Database) -> None:
             "passages",
             "document_chunks",
             "documents",
+            "history_repositories",  # whose commits go with them
         ):
             database.rows(f"DELETE FROM {table}")
         for statement in TRIGGERS.values():

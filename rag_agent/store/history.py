@@ -1,0 +1,85 @@
+"""Git history as evidence: commits whose messages resemble a question point to what they changed.
+
+The formula and what it gives: RANKING.md, point 10. Messages come from strangers: they are indexed
+as words for this and nothing else; none is kept as text, and so none is ever shown.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from rag_agent.store.lexical import affordable, any_of
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from rag_agent.store.connection import Database
+
+VOTERS = 200  # commits that vote
+# Rows of the word index read for one question: 5,000 commits have about 100,000.
+_POSTINGS = 6_000
+
+
+def votes(database: Database, words: Sequence[str], k: int = VOTERS) -> dict[int, float]:
+    """By document, how much the ``k`` commits nearest to these stems speak for it, in [0, 1].
+
+    Each commit gives score² / √(files it changed) / log(commits of the file + 3) to each file that
+    it changed and that is indexed now; the sums are divided by the highest.
+    """
+    scores = _nearest(database, words, k)
+    if not scores:
+        return {}
+    rows = database.rows(
+        "SELECT c.id, c.files, f.commits, f.document_id "
+        # CROSS JOIN keeps the order: from a few commits to their files.
+        "FROM json_each(?) AS w CROSS JOIN history_commits AS c ON c.id = w.value "
+        "CROSS JOIN history_changes AS h ON h.commit_id = c.id "
+        "CROSS JOIN history_files AS f ON f.file = h.file",
+        (json.dumps(list(scores)),),
+    )
+    found: dict[int, float] = {}
+    for commit, files, commits, document in rows:
+        weight = scores[commit] ** 2 / math.sqrt(files) / math.log(commits + 3)
+        found[document] = found.get(document, 0.0) + weight
+    most = max(found.values(), default=0.0)
+    return {document: vote / most for document, vote in found.items()} if most > 0 else {}
+
+
+def commit_count(database: Database) -> int:
+    """How many commits may vote."""
+    return int(database.value("SELECT count(*) FROM history_commits WHERE files > 0"))
+
+
+def _nearest(database: Database, words: Sequence[str], k: int) -> dict[int, float]:
+    """Score by commit: the best ``k``, and those that are as good as the last of them.
+
+    Were ties cut by id, the order in which commits were read would show.
+    """
+    wanted = [word for word in dict.fromkeys(words) if word and "\0" not in word]
+    frequencies: dict[str, int] = dict(
+        database.rows(
+            "SELECT v.term, v.doc FROM json_each(?) AS w "
+            "CROSS JOIN history_words AS v ON v.term = w.value",
+            (json.dumps(wanted),),
+        )
+    )
+    if not frequencies or k < 1:
+        return {}
+    # As for passages: a word that every third message holds says little and costs most.
+    rarest = sorted(frequencies, key=lambda word: (frequencies[word], word))
+    query = any_of(rarest[: affordable([frequencies[word] for word in rarest], _POSTINGS)])
+    best = database.rows(
+        "SELECT rowid, -bm25(history_fts) AS score FROM history_fts "
+        "WHERE history_fts MATCH ? ORDER BY score DESC LIMIT ?",
+        (query, k + 1),
+    )
+    if len(best) > k and best[k][1] == best[k - 1][1]:
+        best = database.rows(
+            "SELECT rowid, -bm25(history_fts) AS score FROM history_fts "
+            "WHERE history_fts MATCH ? AND score >= ?",
+            (query, best[k][1]),
+        )
+    elif len(best) > k:
+        best = best[:k]
+    return dict(best)
