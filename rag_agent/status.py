@@ -13,6 +13,7 @@ from rag_agent.config import Config, as_json
 from rag_agent.errors import RagError
 from rag_agent.store import Store
 from rag_agent.store.memory import TurnMemory
+from rag_agent.sync.gitlog import find_git
 from rag_agent.sync.lock import running
 from rag_agent.types import Check, Embedder, Mode, Scope, Status
 from rag_agent.version import __version__
@@ -60,6 +61,7 @@ def describe(
         warnings=tuple(store.warnings()) if store else (),
         injection=turns.counts(memory),
         last_refresh=turns.last_refresh(memory),
+        commits=counts.commits if counts else 0,
     )
 
 
@@ -85,6 +87,7 @@ def diagnose(
         _try("settings", lambda: f"{len(load_config().tracked_paths)} path(s) tracked"),
         _try("SQLite", _sqlite),
         _try("index", lambda: _index(open_store())),
+        _try("git history", lambda: _history(open_store(), load_config().rag_history)),
         _try("index folder", lambda: _writable(folder, paths.VARIABLE)),
         _try("embedding cache", lambda: _writable(paths.cache_folder(), "XDG_CACHE_HOME")),
         _try("embedding model", lambda: _model(load_model())),
@@ -121,6 +124,19 @@ def _index(store: Store | None) -> str:
         raise RagError(f"{problems[0]}; run `rag-agent rebuild --force`")
     documents = store.counts().documents
     return f"sound, {documents:,} files" if documents else "nothing indexed yet"
+
+
+def _history(store: Store | None, enabled: bool) -> str:
+    """Well also without git: then ranking goes by the files alone."""
+    if not enabled:
+        return "switched off"
+    problems = store.commits.problems() if store else []
+    if problems:
+        raise RagError(f"{problems[0]}; correct that, or switch ragHistory off in config.json")
+    if find_git() is None:
+        return "no git program, so commits do not count"
+    commits = store.counts().commits if store else 0
+    return f"{commits:,} commits read" if commits else "no commits read"
 
 
 def _writable(folder: Path, variable: str) -> str:

@@ -252,7 +252,8 @@ class Status:
     ``vectors`` and ``pending`` count chunks with and without a vector of the current model;
     ``model_problem`` is empty when the model can be loaded; ``bytes`` is the size on disk;
     times are ISO 8601 or empty; ``skipped_by_reason`` counts ``skipped``; ``injection`` counts what
-    became of the turns of agents, and ``last_refresh`` says how the last automatic one went.
+    became of the turns of agents, and ``last_refresh`` says how the last automatic one went;
+    ``commits`` counts those whose messages help to rank.
     """
 
     version: str
@@ -276,6 +277,7 @@ class Status:
     warnings: tuple[str, ...] = ()
     injection: Mapping[str, int] = field(default_factory=dict)
     last_refresh: str = ""
+    commits: int = 0
 
 
 @dataclass(frozen=True, slots=True)

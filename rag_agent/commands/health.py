@@ -77,6 +77,7 @@ def _status_text(found: Status) -> str:
         ("store", f"{found.store} ({found.scope}, {size(found.bytes)})"),
         ("files", f"{found.documents:,} ({counted(found.chunks, 'chunk')})"),
         ("vectors", f"{found.vectors:,} ({coverage:.0%}), {found.pending:,} to come"),
+        ("commits", f"{found.commits:,} read as evidence" if found.commits else ""),
         ("model", found.model),
         ("engine", found.vector_engine),
         (
