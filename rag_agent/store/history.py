@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from rag_agent.store.connection import Database
 
 VOTERS = 200  # commits that vote
-# Rows of the word index read for one question: 5,000 commits have about 100,000.
-_POSTINGS = 6_000
+# Rows of the word index read for one question. On 54 repositories votes from 6,000 rows order files
+# no better (NDCG@10 0.522 against 0.528 on issues, 0.715 both on questions) and cost twice as much.
+_POSTINGS = 2_000
 
 
 def votes(database: Database, words: Sequence[str], k: int = VOTERS) -> dict[int, float]:

@@ -11,8 +11,8 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from rag_agent.progress import Progress, Report
@@ -123,19 +123,25 @@ def _read(
     report: Report,
 ) -> None:
     """Put the missing commits batch by batch, newest first; those without files as well."""
-    commits = git.read(missing)
-    done = 0
     seen: set[str] = set()
-    try:
-        while batch := list(islice(commits, _BATCH)):
-            report(Progress("scan", done, len(missing), "git log"))
-            seen.update(commit.hash for commit in batch)
-            store.commits.put(
-                root, repository, [_indexed(commit, repository, below) for commit in batch]
-            )
-            done += len(batch)
-    finally:
-        commits.close()
+    batch: list[Commit] = []
+
+    def put() -> None:
+        report(Progress("scan", len(seen), len(missing), "git log"))
+        store.commits.put(root, repository, batch)
+        batch.clear()
+
+    with closing(git.read(missing)) as commits:
+        try:
+            for commit in commits:
+                seen.add(commit.hash)
+                batch.append(_indexed(commit, repository, below))
+                if len(batch) == _BATCH:
+                    put()
+        except GitProblem:
+            put()  # what was read until then is whole
+            raise
+    put()
     empty = [Commit(name, "", (), 0) for name in missing if name not in seen]
     store.commits.put(root, repository, empty)
 
