@@ -141,6 +141,8 @@ class Commits:
                 "ON g.file = f.file WHERE f.document_id = history_files.document_id "
                 "AND history_files.commits != coalesce(g.n, 0)"
             )
+            # In one piece it answers a fifth faster; nothing is done where it is already.
+            self._database.rows("INSERT INTO history_fts (history_fts) VALUES ('optimize')")
 
 
 class _Prepared:

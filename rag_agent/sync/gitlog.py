@@ -72,13 +72,16 @@ def find_git() -> str | None:
 
 def _has_developer_tools() -> bool:
     """Without them /usr/bin/git of a Mac is a stand-in that opens a window."""
-    asked = subprocess.run(
-        ["/usr/bin/xcode-select", "-p"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_SHORT,
-        check=False,
-    )
+    try:
+        asked = subprocess.run(
+            ["/usr/bin/xcode-select", "-p"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SHORT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
     return asked.returncode == 0
 
 

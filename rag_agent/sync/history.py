@@ -90,18 +90,20 @@ def _sync_repository(
         head, cut = git.head()
     except GitProblem as problem:
         # No HEAD is a question mark: as soon as git answers again, it is looked at again.
-        _note(store, repository, top, problem, f"{_but_head(repository.state)} ?")
+        _note(store, repository, top, problem, f"{_way(repository.state)} {limit} ?")
         return
     below = _place(root, top)
-    # With the limit and the place: both decide what is kept of a commit.
-    state = " ".join((_VERSION, str(limit), below or ".", cut, head))
+    state = " ".join((_VERSION, below or ".", cut, str(limit), head))
     if state == repository.state:
         return
     try:
         newest = git.newest(head, limit) if head else []
         known = store.commits.hashes(repository)
-        # Only HEAD may differ: else the same commit would be kept in another way.
-        stale = known if _but_head(state) != _but_head(repository.state) else known - set(newest)
+        if _way(state) == _way(repository.state):
+            stale = known - set(newest)
+        else:
+            store.commits.set_state(repository, "")  # an interruption must not end in a mixture
+            stale = known
         if stale:
             store.commits.remove(repository, stale)
         missing = [name for name in newest if name not in known - stale]
@@ -213,12 +215,14 @@ def _place(root: Root, top: str) -> str:
     return place.relative_to(top).as_posix()
 
 
-def _but_head(state: str) -> str:
-    return state.rpartition(" ")[0]
+def _way(state: str) -> str:
+    """What of a state decides how a commit is kept: all but the limit and HEAD."""
+    return state.rsplit(" ", 2)[0]
 
 
 def _note(store: Store, repository: Repository, top: str, problem: GitProblem, state: str) -> None:
     sentence = f"the commits of {top} cannot be read: {problem}"
     if sentence != repository.problem:
         _log.warning("%s", sentence)
-    store.commits.set_state(repository, state, sentence)
+    if (state, sentence) != (repository.state, repository.problem):
+        store.commits.set_state(repository, state, sentence)
