@@ -62,6 +62,11 @@ def _text(value: Any) -> str:
     return value
 
 
+def _text_or_none(value: Any) -> str:
+    """As ``_text``, or the empty text, which means that there is none."""
+    return "" if value == "" else _text(value)
+
+
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ValueError("a list of texts")
@@ -99,6 +104,9 @@ class Config:
     rag_token_budget: int = _setting(1500, _integer(50, 100_000))  # of one injection
     rag_time_budget_ms: int = _setting(300, _integer(10, 60_000))  # of one injection
     rag_history: bool = _setting(True, _boolean)  # messages of commits as evidence
+    rag_reranker: str = _setting("", _text_or_none)
+    rag_rerank_top: int = _setting(30, _integer(2, 100))  # files
+    rag_rerank_budget_ms: int = _setting(1500, _integer(10, 60_000))  # of one search
 
 
 def load(folder: Path) -> Config:

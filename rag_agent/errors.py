@@ -13,7 +13,7 @@ RagError
 │   ├── UnsupportedFormat
 │   ├── MissingDependency  names the extra to install
 │   └── TooLarge
-├── EmbedError             model missing or failed; names the model and the fix
+├── EmbedError             embedding model or reranker; names the model and the fix
 ├── QueryError             a query or filter that cannot be understood
 └── HostError              a host's configuration cannot be read or changed
 """
@@ -80,7 +80,7 @@ class TooLarge(ExtractError):
 
 
 class EmbedError(RagError):
-    """The embedding model is missing or failed."""
+    """The embedding model, or the reranker, is missing or failed."""
 
 
 class QueryError(RagError):

@@ -16,11 +16,12 @@ from rag_agent import config as configuration
 from rag_agent import legacy, paths, tracked
 from rag_agent.config import Config
 from rag_agent.context import build_context
-from rag_agent.embed import EmbeddingCache, load
-from rag_agent.embed.loading import LateEmbedder
+from rag_agent.embed import EmbeddingCache, load, load_reranker
+from rag_agent.embed.loading import LateModel
 from rag_agent.errors import ConfigError, StoreBusy, StoreError, StoreMissing
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
+from rag_agent.search.rerank import Reranking
 from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
 from rag_agent.store import Store, set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
@@ -36,6 +37,7 @@ from rag_agent.types import (
     Check,
     Context,
     Embedder,
+    Reranker,
     Scope,
     SearchResults,
     Status,
@@ -71,7 +73,8 @@ class Index:
         self.folder = folder
         self.scope = scope
         self._store: Store | None = None
-        self._model = LateEmbedder(self._load)
+        self._model = LateModel(self._load)
+        self._rerankers: dict[str, LateModel[Reranker]] = {}
         self._cache: EmbeddingCache | None = None
         self._memory: TurnMemory | None = None
         self._opened: tuple[int, int] | None = None
@@ -234,12 +237,19 @@ class Index:
     # out of the index
 
     def search(
-        self, query: str, limit: int = 10, where: str = "", *, hurried: bool = False
+        self,
+        query: str,
+        limit: int = 10,
+        where: str = "",
+        *,
+        hurried: bool = False,
+        rerank: bool = True,
     ) -> SearchResults:
         """The files that answer a query, best first, each with its best lines as they are on disk.
 
         A ``hurried`` search does not wait for the model, but asks words alone until it is loaded
-        (``warm_up``), nor for changed files, which ``catch_up`` is to take in later.
+        (``warm_up``), nor for changed files, which ``catch_up`` is to take in later. Neither it nor
+        one with ``rerank`` false uses the reranker of the settings.
 
         Raises:
             QueryError: an empty query, or a filter that does not parse.
@@ -248,13 +258,14 @@ class Index:
         store = self._reader()
         if store is None:
             return SearchResults(query, "lexical", (), 0.0, (_NOTHING_INDEXED,))
+        reranking = self._reranking() if rerank and not hurried else None
         embedder = self._model.loaded if hurried else self._model.get()
-        results = self._search(store, embedder, query, limit, where)
+        results = self._search(store, embedder, query, limit, where, reranking)
         outdated = outdated_documents(results)
         if outdated and hurried:
             self._outdated.update((document.id, document) for document in outdated)
         elif outdated and self._sync_now(outdated):
-            results = self._search(store, embedder, query, limit, where)
+            results = self._search(store, embedder, query, limit, where, reranking)
         if outdated:
             results = true_to_disk(results, self._rules())
         notes = notes_on(self.folder, results.mode, self._model.problem)
@@ -309,7 +320,8 @@ class Index:
         settings = self.config
         return build_context(
             prompt,
-            lambda query: self.search(query, limit=settings.rag_top_k),
+            # As before a turn, which has no time for it.
+            lambda query: self.search(query, limit=settings.rag_top_k, rerank=False),
             enabled=settings.rag_enabled,
             threshold=settings.rag_score_threshold,
             budget=settings.rag_token_budget if budget is None else budget,
@@ -335,6 +347,7 @@ class Index:
             lambda: self.config,
             self._reader,
             self._load,
+            self._download_reranker,
         )
 
     def shown_path(self, document: StoredDocument) -> str:
@@ -446,10 +459,40 @@ class Index:
         return store.counts().chunks if model is None else store.count_pending(model)
 
     def _search(
-        self, store: Store, embedder: Embedder | None, query: str, limit: int, where: str
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        query: str,
+        limit: int,
+        where: str,
+        reranking: Reranking | None,
     ) -> SearchResults:
-        options = SearchOptions(alpha=self.config.rag_alpha)
-        return search(store, query, embedder=embedder, options=options, limit=limit, where=where)
+        return search(
+            store,
+            query,
+            embedder=embedder,
+            options=SearchOptions(alpha=self.config.rag_alpha),
+            limit=limit,
+            where=where,
+            reranking=reranking,
+        )
+
+    def _reranking(self) -> Reranking | None:
+        settings = self.config
+        name, threads = settings.rag_reranker, settings.embedding_threads
+        if not name:
+            return None
+        if name not in self._rerankers:
+            self._rerankers = {name: LateModel(lambda: load_reranker(name, threads))}
+        seconds = settings.rag_rerank_budget_ms / 1000
+        return Reranking(self._rerankers[name], settings.rag_rerank_top, seconds)
+
+    def _download_reranker(self) -> Reranker | None:
+        """For ``doctor``: a search has no time to wait for a network."""
+        settings = self.config
+        if not settings.rag_reranker:
+            return None
+        return load_reranker(settings.rag_reranker, settings.embedding_threads, download=True)
 
     def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
         """Bring a few changed files up to date on the spot; false when that cannot be now."""

@@ -15,7 +15,7 @@ from rag_agent.store import Store
 from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.gitlog import find_git
 from rag_agent.sync.lock import running
-from rag_agent.types import Check, Embedder, Mode, Scope, Status
+from rag_agent.types import Check, Embedder, Mode, Reranker, Scope, Status
 from rag_agent.version import __version__
 
 LAST_SYNC = "last_sync"  # the store's note of when a sync last ended, ISO 8601 in UTC
@@ -81,6 +81,7 @@ def diagnose(
     load_config: Callable[[], Config],
     open_store: Callable[[], Store | None],
     load_model: Callable[[], Embedder],
+    load_reranker: Callable[[], Reranker | None],
 ) -> list[Check]:
     """Every part of the installation tried for real, each with what to do where it fails."""
     return [
@@ -91,6 +92,7 @@ def diagnose(
         _try("index folder", lambda: _writable(folder, paths.VARIABLE)),
         _try("embedding cache", lambda: _writable(paths.cache_folder(), "XDG_CACHE_HOME")),
         _try("embedding model", lambda: _model(load_model())),
+        _try("reranker", lambda: _reranker(load_reranker())),
         _try("grammars", _grammars),
     ]
 
@@ -156,6 +158,13 @@ def _writable(folder: Path, variable: str) -> str:
 def _model(embedder: Embedder) -> str:
     vector = embedder.embed_query("where is the configuration parsed?")
     return f"{embedder.fingerprint.split(' ')[0]}, {len(vector)} dimensions"
+
+
+def _reranker(reranker: Reranker | None) -> str:
+    if reranker is None:
+        return "none (ragReranker)"
+    reranker.scores("where is the configuration parsed?", ["def parse_configuration(text):"])
+    return reranker.name
 
 
 def _grammars() -> str:

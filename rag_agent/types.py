@@ -310,3 +310,16 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vector:
         """Shape (dim,), float32, unit length."""
         ...
+
+
+class Reranker(Protocol):
+    """Reads a question and a text together and says how well the one answers the other."""
+
+    @property
+    def name(self) -> str:
+        """As the setting names it."""
+        ...
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score a text, the higher the better; they compare within one query only."""
+        ...

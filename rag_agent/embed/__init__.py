@@ -1,4 +1,4 @@
-"""Text to vectors: the packaged model or another row of MODELS, and a cache of them."""
+"""Text to vectors: the packaged model or another row of MODELS, a cache of them; rerankers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from rag_agent.embed.models import DEFAULT, MODELS, Model, find_model
 from rag_agent.embed.passage import passage_text
+from rag_agent.embed.rerankers import RERANKERS, CrossEncoder, find_reranker
 
 if TYPE_CHECKING:
     from rag_agent.embed.cache import EmbeddingCache
-    from rag_agent.types import Embedder
+    from rag_agent.types import Embedder, Reranker
 
-__all__ = ["DEFAULT", "MODELS", "EmbeddingCache", "Model", "find_model", "load", "passage_text"]
+__all__ = [
+    "DEFAULT",
+    "MODELS",
+    "RERANKERS",
+    "CrossEncoder",
+    "EmbeddingCache",
+    "Model",
+    "find_model",
+    "find_reranker",
+    "load",
+    "load_reranker",
+    "passage_text",
+]
 
 
 def load(
@@ -33,10 +46,7 @@ def load(
     Raises:
         EmbedError: unknown name, missing or damaged files, hub not reachable; says what to do.
     """
-    # Before the first import of onnxruntime, which else collects what machine this is and looks
-    # for a way to send it; likewise the hub's client.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    _silence_telemetry()
     from rag_agent.embed.files import locate, register, revision
     from rag_agent.embed.onnx import OnnxEmbedder, default_threads
     from rag_agent.paths import cache_folder
@@ -45,6 +55,41 @@ def load(
     files = locate(row, folder or cache_folder() / "models", download=download)
     register(row)
     return OnnxEmbedder(row, files, revision(row, files), threads or default_threads())
+
+
+def load_reranker(
+    name: str,
+    threads: int | None = None,
+    *,
+    folder: Path | None = None,
+    download: bool = False,
+) -> Reranker:
+    """The reranker of that name, or in the folder of that absolute path, ready to use.
+
+    ``threads`` is how many cores one text may use (None: as for embedding). It is looked for in
+    ``folder`` (None: the user's cache folder); with ``download`` it is fetched into it once, and
+    without this never waits for a network.
+
+    Raises:
+        EmbedError: unknown name, missing or damaged files, hub not reachable; says what to do.
+    """
+    _silence_telemetry()
+    from rag_agent.embed.cross import OnnxReranker, locate
+    from rag_agent.embed.onnx import default_threads
+    from rag_agent.paths import cache_folder
+
+    row = find_reranker(name)
+    files = locate(row, folder or cache_folder() / "models", download=download)
+    return OnnxReranker(row, files, threads or default_threads())
+
+
+def _silence_telemetry() -> None:
+    """Before the first import of onnxruntime, which else collects what machine it is on.
+
+    It looks for a way to send that, too; likewise the hub's client.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 
 def __getattr__(name: str) -> Any:

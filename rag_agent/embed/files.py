@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rag_agent.embed.hub import Wanted, fetch
 from rag_agent.embed.models import DEFAULT, PACKAGED_FOLDER, Model
 from rag_agent.errors import EmbedError
-
-# Longest wait for the hub's first answer. A refused connection or an unknown name fails at once;
-# this bounds the networks that swallow packets, where the system's own limit is two minutes.
-_REACH_SECONDS = 6.0
 
 _registering = threading.Lock()
 
@@ -30,16 +26,16 @@ def locate(model: Model, folder: Path, *, download: bool) -> Path:
     if model.packaged:
         return _verify(model, PACKAGED_FOLDER)
     register(model)
-    try:
-        return _fetch(model, folder, local_files_only=True)
-    except ValueError as error:  # what fastembed raises when no source had it
-        if not download:
-            raise EmbedError(
-                f"embedding model {model.name} is not in {folder}; run `rag-agent index` with a"
-                f" network to download it ({model.megabytes} MB), or set embeddingModel to"
-                f" {DEFAULT}, which needs no download"
-            ) from error
-    return _download(model, folder)
+    wanted = Wanted(
+        label=f"embedding model {model.name}",
+        source=model.source,
+        megabytes=model.megabytes,
+        description=_describe(model),
+        command="rag-agent index",
+        instead=f"set embeddingModel to {DEFAULT}, which needs no download; until then search works"
+        " on words",
+    )
+    return fetch(wanted, folder, download=download)
 
 
 def register(model: Model) -> None:
@@ -107,67 +103,12 @@ def _verify(model: Model, folder: Path) -> Path:
     return folder
 
 
-def _fetch(model: Model, folder: Path, *, local_files_only: bool) -> Path:
+def _describe(model: Model) -> Any:
     from fastembed import TextEmbedding
-    from fastembed.common.model_management import ModelManagement
-    from loguru import logger
 
-    # fastembed reports every step that fails on stderr; the EmbedError says it once.
-    logger.disable("fastembed")
     # The only way to a description object; list_supported_models() gives plain dictionaries.
-    description = next(
+    return next(
         row
         for row in TextEmbedding._list_supported_models()
         if row.model.lower() == model.name.lower()
     )
-    found = ModelManagement.download_model(
-        description, str(folder), retries=1, local_files_only=local_files_only
-    )
-    return Path(found)
-
-
-def _download(model: Model, folder: Path) -> Path:
-    from huggingface_hub import constants, model_info
-
-    advice = (
-        f"try again with a network, or set embeddingModel to {DEFAULT}, which needs no download;"
-        " until then search works on words"
-    )
-    if constants.HF_HUB_OFFLINE:
-        raise EmbedError(
-            f"embedding model {model.name} is not in {folder} and HF_HUB_OFFLINE forbids to"
-            f" download it; {advice}"
-        )
-    failure = _first_failure(
-        lambda: model_info(model.source, timeout=_REACH_SECONDS), _REACH_SECONDS + 1.0
-    )
-    if failure:
-        raise EmbedError(
-            f"embedding model {model.name} is not in {folder} and {constants.ENDPOINT} cannot be"
-            f" reached ({failure}); {advice}"
-        )
-    try:
-        return _fetch(model, folder, local_files_only=False)
-    except (OSError, ValueError) as error:
-        raise EmbedError(f"embedding model {model.name}: the download failed; {advice}") from error
-
-
-def _first_failure(ask: Callable[[], Any], seconds: float) -> str:
-    """What went wrong with ``ask``, or "" when it answered in time.
-
-    It runs in a thread that is abandoned when late, because a name look-up cannot be interrupted.
-    """
-    outcome: list[str] = []
-
-    def run() -> None:
-        try:
-            ask()
-        except Exception as error:  # noqa: BLE001 -- told to the caller, whatever the HTTP library
-            outcome.append(type(error).__name__)
-        else:
-            outcome.append("")
-
-    thread = threading.Thread(target=run, name="rag_agent-reach-hub", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return outcome[0] if outcome else f"no answer in {seconds:.0f} seconds"

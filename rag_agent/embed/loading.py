@@ -5,24 +5,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Generic, TypeVar
 
 from rag_agent.errors import ConfigError, EmbedError
-from rag_agent.types import Embedder
+
+Model = TypeVar("Model")
 
 
-class LateEmbedder:
+class LateModel(Generic[Model]):
     """Calls ``load`` once. ``problem`` says why there is no model, and is empty else.
 
     Belongs to one thread, which asks; the loading ahead has a thread of its own.
     """
 
-    def __init__(self, load: Callable[[], Embedder]) -> None:
+    def __init__(self, load: Callable[[], Model]) -> None:
         self._load = load
         self._loading: threading.Thread | None = None
-        self.loaded: Embedder | None = None
+        self.loaded: Model | None = None
         self.problem = ""
 
-    def get(self) -> Embedder | None:
+    def get(self) -> Model | None:
         """The model, waited for; None if it cannot be loaded."""
         if self._loading is not None:
             self._loading.join()

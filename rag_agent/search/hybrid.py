@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rag_agent.embed import passage_text
 from rag_agent.errors import QueryError
 from rag_agent.search import fusion
 from rag_agent.search.candidates import find_candidates
 from rag_agent.search.dense import Meaning, read_meaning
 from rag_agent.search.matches import FileMatch
-from rag_agent.search.passages import choose_chunks, evidence
+from rag_agent.search.passages import choose_chunks, choose_places, evidence
 from rag_agent.search.question import Question, read_question
 from rag_agent.search.signals import MEANING, SIGNALS, WORDS
 from rag_agent.store import filters
 from rag_agent.types import Hit, SearchResults
 
 if TYPE_CHECKING:
+    from rag_agent.search.rerank import Reranking
     from rag_agent.store import Store
     from rag_agent.types import Embedder
 
@@ -38,6 +40,7 @@ def search(
     options: SearchOptions | None = None,
     limit: int = 10,
     where: str = "",
+    reranking: Reranking | None = None,
 ) -> SearchResults:
     """The files that answer, best first, each with its best chunk and up to two more.
 
@@ -57,12 +60,15 @@ def search(
         files = find_candidates(store, question, reading, narrowed)
     meaning, without = reading.result()
     ranked = rank(question, files, alpha)
+    unread: Sequence[str] = ()
+    if reranking:
+        ranked, unread = reranking.rerank(query, ranked, lambda one: _read_as(question, one, alpha))
     return SearchResults(
         query=query,
         mode="hybrid" if meaning else "lexical",
         hits=tuple(_hit(question, scored, alpha) for scored in ranked[:limit]),
         took_ms=(time.perf_counter() - started) * 1000,
-        notes=(*notes, *without, *_missing_vectors(store, meaning, files)),
+        notes=(*notes, *without, *_missing_vectors(store, meaning, files), *unread),
     )
 
 
@@ -105,6 +111,13 @@ def _hit(question: Question, scored: Scored, alpha: float) -> Hit:
         converted=scored.file.document.converted,
         document=scored.file.document,
     )
+
+
+def _read_as(question: Question, scored: Scored, alpha: float) -> str:
+    """What a reranker reads of a file: its best chunk, below where it stands."""
+    best = scored.file.chunks[choose_places(question, scored.file, alpha)[0]].stored
+    document = best.document
+    return passage_text(document.path, document.title, best.chunk.heading, best.chunk.text)
 
 
 def _missing_vectors(

@@ -1,0 +1,134 @@
+"""Question and text read together by an ONNX cross-encoder, through fastembed."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_agent.embed.hub import Wanted, fetch
+from rag_agent.embed.rerankers import CrossEncoder
+from rag_agent.errors import EmbedError
+
+if TYPE_CHECKING:
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+# Tokens of question and text together. Some models read 8,192, but time grows faster than that, and
+# a chunk with its header has about 500.
+_WINDOW = 512
+_INSTEAD = 'set ragReranker to "" for none; until then search goes on without it'
+
+_registering = threading.Lock()
+
+
+class OnnxReranker:
+    """The Reranker of one row."""
+
+    def __init__(self, row: CrossEncoder, folder: Path, threads: int) -> None:
+        self.name = row.name
+        self._engine = _start(row, folder, threads)
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score a text, the higher the better; what does not fit the window is not read.
+
+        A score depends on its own text alone, not on the others of the list.
+
+        Raises:
+            EmbedError: the model failed.
+        """
+        try:
+            # One at a time: nothing is padded, and 8-bit weights scale a batch together (onnx.py).
+            found = list(
+                self._engine.rerank(_clean(query), [_clean(text) for text in texts], batch_size=1)
+            )
+        except Exception as error:
+            # onnxruntime's errors have no common base below Exception.
+            raise EmbedError(f"reranker {self.name} failed ({_told(error)}); {_INSTEAD}") from error
+        if len(found) != len(texts) or not all(math.isfinite(score) for score in found):
+            raise EmbedError(f"reranker {self.name} gave no usable scores; {_INSTEAD}")
+        return found
+
+
+def locate(row: CrossEncoder, folder: Path, *, download: bool) -> Path:
+    """The folder that holds the model's files; ``folder`` is where downloaded ones are kept.
+
+    Raises:
+        EmbedError: a file is missing or cannot be fetched.
+    """
+    description = _register(row)
+    if row.folder is not None:
+        return row.folder
+    wanted = Wanted(
+        label=f"reranker {row.name}",
+        source=row.source,
+        megabytes=row.megabytes,
+        description=description,
+        command="rag-agent doctor",
+        instead=_INSTEAD,
+    )
+    return fetch(wanted, folder, download=download)
+
+
+def _start(row: CrossEncoder, folder: Path, threads: int) -> TextCrossEncoder:
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    try:
+        engine = TextCrossEncoder(
+            _known_as(row),
+            specific_model_path=str(folder),
+            threads=threads,
+            providers=["CPUExecutionProvider"],  # the same scores whatever else is installed
+        )
+        # Every ONNX model class of fastembed has one; their common base does not declare it.
+        tokenizer = engine.model.tokenizer  # type: ignore[attr-defined]
+        if tokenizer.truncation["max_length"] > _WINDOW:
+            tokenizer.enable_truncation(max_length=_WINDOW)
+    except Exception as error:
+        # onnxruntime and tokenizers raise anything for a file they cannot read.
+        what = "correct it" if row.folder else "delete that folder to fetch it again"
+        raise EmbedError(
+            f"reranker {row.name} cannot be loaded from {folder} ({_told(error)}); {what}, or"
+            f" {_INSTEAD}"
+        ) from error
+    return engine
+
+
+def _register(row: CrossEncoder) -> Any:
+    """What fastembed knows of the model, told it first where it lies in a folder of its own."""
+    from fastembed.common.model_description import ModelSource
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+    name = _known_as(row).lower()
+    with _registering:
+        # The only way to a description object; list_supported_models() gives plain dictionaries.
+        known = {known.model.lower(): known for known in TextCrossEncoder._list_supported_models()}
+        if name not in known and row.folder is not None:
+            TextCrossEncoder.add_custom_model(
+                model=_known_as(row),
+                # It is never fetched, but fastembed wants a source for every model.
+                sources=ModelSource(hf="local"),
+                model_file=row.model_file,
+            )
+            return None
+    if name not in known:
+        raise EmbedError(
+            f"the installed fastembed does not know the reranker {row.name}; upgrade it with"
+            f" `pip install --upgrade fastembed`, or {_INSTEAD}"
+        )
+    return known[name]
+
+
+def _known_as(row: CrossEncoder) -> str:
+    # With its file: another one in the same folder is another model.
+    return row.name if row.folder is None else f"{row.name}/{row.model_file}"
+
+
+def _clean(text: str) -> str:
+    # Half a surrogate pair is a valid str and invalid UTF-8, which the tokenizer insists on.
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
