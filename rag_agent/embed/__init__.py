@@ -66,7 +66,7 @@ def load_reranker(
 ) -> Reranker:
     """The reranker of that name, or in the folder of that absolute path, ready to use.
 
-    ``threads`` is how many cores one text may use (None: as for embedding). It is looked for in
+    ``threads`` is how many texts are read at once (None: as for embedding). It is looked for in
     ``folder`` (None: the user's cache folder); with ``download`` it is fetched into it once, and
     without this never waits for a network.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,10 @@ from rag_agent.errors import EmbedError
 if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
-# Tokens of question and text together. Some models read 8,192, but time grows faster than that, and
-# a chunk with its header has about 500.
-_WINDOW = 512
+# Tokens of question and text together: the head of a chunk, which says what it is. They read 512
+# and some 8,192, but of a model as small as the first row 512 take 147 ms of a core for each text
+# and 256 take 67, so that 30 texts on two cores take a second.
+_WINDOW = 256
 _INSTEAD = 'set ragReranker to "" for none; until then search goes on without it'
 
 _registering = threading.Lock()
@@ -28,7 +31,8 @@ class OnnxReranker:
 
     def __init__(self, row: CrossEncoder, folder: Path, threads: int) -> None:
         self.name = row.name
-        self._engine = _start(row, folder, threads)
+        self._threads = threads
+        self._engine = _start(row, folder)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score a text, the higher the better; what does not fit the window is not read.
@@ -39,16 +43,19 @@ class OnnxReranker:
             EmbedError: the model failed.
         """
         try:
-            # One at a time: nothing is padded, and 8-bit weights scale a batch together (onnx.py).
-            found = list(
-                self._engine.rerank(_clean(query), [_clean(text) for text in texts], batch_size=1)
-            )
+            with ThreadPoolExecutor(self._threads, "rag_agent-rerank") as pool:
+                found = list(pool.map(partial(self._score, _clean(query)), map(_clean, texts)))
         except Exception as error:
             # onnxruntime's errors have no common base below Exception.
             raise EmbedError(f"reranker {self.name} failed ({_told(error)}); {_INSTEAD}") from error
-        if len(found) != len(texts) or not all(math.isfinite(score) for score in found):
+        if not all(math.isfinite(score) for score in found):
             raise EmbedError(f"reranker {self.name} gave no usable scores; {_INSTEAD}")
         return found
+
+    def _score(self, query: str, text: str) -> float:
+        # Alone, and on one core: see onnx.py.
+        (score,) = self._engine.rerank(query, [text])
+        return float(score)
 
 
 def locate(row: CrossEncoder, folder: Path, *, download: bool) -> Path:
@@ -71,14 +78,14 @@ def locate(row: CrossEncoder, folder: Path, *, download: bool) -> Path:
     return fetch(wanted, folder, download=download)
 
 
-def _start(row: CrossEncoder, folder: Path, threads: int) -> TextCrossEncoder:
+def _start(row: CrossEncoder, folder: Path) -> TextCrossEncoder:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
     try:
         engine = TextCrossEncoder(
             _known_as(row),
             specific_model_path=str(folder),
-            threads=threads,
+            threads=1,  # of each text; several are read at once
             providers=["CPUExecutionProvider"],  # the same scores whatever else is installed
         )
         # Every ONNX model class of fastembed has one; their common base does not declare it.

@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 SIGNAL = "reranker"
 
 # Of a pasted log the head says what it is about, and the text needs room beside it in the window.
-_LONGEST_QUESTION = 1_000  # characters
-# The pace of the first texts says little: a model takes its memory in the first run.
-_TEXTS_FOR_PACE = 4
+_LONGEST_QUESTION = 400  # characters, a hundred tokens
+# Texts between two looks at the clock: work for as many cores as embedding uses at most.
+_BATCH = 4
 
 
 class Reranking:
-    """A reranker at the service of one search, with the time it may add to that.
+    """A reranker at the service of one search, with the time it has for reading, in seconds.
 
-    The time, ``seconds``, begins now and includes that of loading the model. A search that is asked
-    again, since a file has changed, reads only what is new.
+    Loading it, once a process, comes on top. It is waited for and not left to a thread of its own:
+    a command that ends while onnxruntime loads is aborted. A search that is asked again, since a
+    file has changed, reads only what is new, in the time that is left.
     """
 
     def __init__(
@@ -41,9 +42,8 @@ class Reranking:
         self._top = top
         self._seconds = seconds
         self._clock = clock
-        self._deadline = clock() + seconds
+        self._left = seconds
         self._known: dict[str, float] = {}
-        model.load_ahead()
 
     def rerank(
         self, query: str, ranked: Sequence[Scored], text_of: Callable[[Scored], str]
@@ -58,10 +58,9 @@ class Reranking:
         best = ranked[: self._top]
         if len(best) < 2:
             return list(ranked), ()
-        self._model.load_ahead(max(0.0, self._deadline - self._clock()))
-        reranker = self._model.loaded
+        reranker = self._model.get()
         if reranker is None:
-            return list(ranked), (self._why_not_loaded(),)
+            return list(ranked), (f"Not reranked: {self._model.problem}.",)
         texts = [text_of(scored) for scored in best]
         try:
             read = self._read(reranker, query[:_LONGEST_QUESTION], texts)
@@ -76,25 +75,18 @@ class Reranking:
     def _read(self, reranker: Reranker, query: str, texts: Sequence[str]) -> int:
         """How many of the texts the model has read when it ends, or when the time does."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
-        started = self._clock()
-        for done, text in enumerate(missing):
-            now = self._clock()
-            if now >= self._deadline:
+        before = self._clock()
+        for done in range(0, len(missing), _BATCH):
+            spent = self._clock() - before
+            # Where all would take twice the time, it is given up at once. Twice, since the first
+            # texts are the slowest: a model takes its memory in the first run.
+            whole = spent * len(missing) / done if done else 0.0
+            if spent >= self._left or whole > 2 * self._left:
                 break
-            # It would take twice the time that is left: better none of it than all for nothing.
-            pace = (now - started) / done if done >= _TEXTS_FOR_PACE else 0.0
-            if now + pace * (len(missing) - done) / 2 > self._deadline:
-                break
-            (self._known[text],) = reranker.scores(query, [text])
+            batch = missing[done : done + _BATCH]
+            self._known.update(zip(batch, reranker.scores(query, batch), strict=True))
+        self._left -= self._clock() - before
         return sum(text in self._known for text in texts)
-
-    def _why_not_loaded(self) -> str:
-        if self._model.problem:
-            return f"Not reranked: {self._model.problem}."
-        return (
-            f"Not reranked: the reranker was not loaded within {self._seconds * 1000:,.0f} ms"
-            " (ragRerankBudgetMs)."
-        )
 
     def _why_not_read(self, read: int, wanted: int) -> str:
         return (
