@@ -18,7 +18,7 @@ from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load, load_reranker
 from rag_agent.embed.loading import LateModel
-from rag_agent.errors import ConfigError, StoreBusy, StoreError, StoreMissing
+from rag_agent.errors import ConfigError, EmbedError, StoreBusy, StoreError, StoreMissing
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
 from rag_agent.search.rerank import Reranking
@@ -73,7 +73,7 @@ class Index:
         self.folder = folder
         self.scope = scope
         self._store: Store | None = None
-        self._model = LateModel(self._load)
+        self._models: dict[tuple[str, int | None], LateModel[Embedder]] = {}
         self._rerankers: dict[str, LateModel[Reranker]] = {}
         self._cache: EmbeddingCache | None = None
         self._memory: TurnMemory | None = None
@@ -204,8 +204,9 @@ class Index:
     def rebuild(self, *, force: bool = False, report: Report = silent) -> SyncReport:
         """Read and cut every tracked file again; unchanged text keeps its vectors.
 
-        ``force`` computes every vector anew, and moves an index file that is found corrupt aside,
-        where it is kept.
+        ``force`` computes every vector of the present model anew and drops those of other models,
+        unless it cannot be loaded, and moves an index file that is found corrupt aside, where it is
+        kept.
         """
         started = time.monotonic()
         notices: tuple[str, ...] = ()
@@ -216,7 +217,7 @@ class Index:
                 notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
         # Not cleared first: what lies on a disk that is not there now could not be read again.
         done = self.sync(report=report, anew=True, vectors=False)
-        if force:
+        if force and self._model.get() is not None:  # else none could be made in their place
             with self._writing() as (store, _):
                 store.forget_vectors()
         embedded = self.embed(report, trust_cache=not force)
@@ -233,6 +234,20 @@ class Index:
         """Empty the index; settings and tracked paths stay."""
         with self._writing() as (store, _):
             store.clear()
+
+    def clear_other_models(self) -> int:
+        """Remove the vectors of models other than the present one; returns how many that were.
+
+        Raises:
+            EmbedError: the present model cannot be loaded.
+        """
+        embedder = self._model.get()
+        if embedder is None:
+            raise EmbedError(self._model.problem)
+        with self._writing() as (store, _):
+            removed = store.forget_vectors(keep=store.model(embedder.fingerprint, embedder.dim))
+            store.refresh_statistics()
+        return removed
 
     # out of the index
 
@@ -371,6 +386,15 @@ class Index:
             Store.open(paths.database(self.folder)) as store,
         ):
             yield store, lock
+
+    @property
+    def _model(self) -> LateModel[Embedder]:
+        """That of the settings as they are now, which a server outlives."""
+        settings = self.config
+        wanted = (settings.embedding_model, settings.embedding_threads)
+        if wanted not in self._models:
+            self._models = {wanted: LateModel(lambda: load(*wanted))}
+        return self._models[wanted]
 
     def _load(self) -> Embedder:
         settings = self.config

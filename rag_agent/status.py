@@ -14,6 +14,7 @@ from rag_agent.errors import RagError
 from rag_agent.store import Store
 from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.gitlog import find_git
+from rag_agent.store.records import Counts
 from rag_agent.sync.lock import running
 from rag_agent.types import Check, Embedder, Mode, Reranker, Scope, Status
 from rag_agent.version import __version__
@@ -62,6 +63,7 @@ def describe(
         injection=turns.counts(memory),
         last_refresh=turns.last_refresh(memory),
         commits=counts.commits if counts else 0,
+        other_models=_other_models(store, counts, model) if store and counts else {},
     )
 
 
@@ -95,6 +97,15 @@ def diagnose(
         _try("reranker", lambda: _reranker(load_reranker())),
         _try("grammars", _grammars),
     ]
+
+
+def _other_models(store: Store, counts: Counts, present: int | None) -> Mapping[str, int]:
+    names = store.models()
+    return {
+        names[identifier]: count
+        for identifier, count in counts.vectors.items()
+        if count and identifier != present
+    }
 
 
 def _by_reason(reasons: Iterator[str]) -> Mapping[str, int]:

@@ -249,7 +249,8 @@ class Activity:
 class Status:
     """What there is to know about an index, read from its data and not from flags.
 
-    ``vectors`` and ``pending`` count chunks with and without a vector of the current model;
+    ``vectors`` and ``pending`` count chunks with and without a vector of the current model,
+    ``other_models`` vectors of others by the fingerprint of each, which wait to be used again;
     ``model_problem`` is empty when the model can be loaded; ``bytes`` is the size on disk;
     times are ISO 8601 or empty; ``skipped_by_reason`` counts ``skipped``; ``injection`` counts what
     became of the turns of agents, and ``last_refresh`` says how the last automatic one went;
@@ -278,6 +279,7 @@ class Status:
     injection: Mapping[str, int] = field(default_factory=dict)
     last_refresh: str = ""
     commits: int = 0
+    other_models: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

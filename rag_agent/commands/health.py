@@ -79,6 +79,7 @@ def _status_text(found: Status) -> str:
         ("vectors", f"{found.vectors:,} ({coverage:.0%}), {found.pending:,} to come"),
         ("commits", f"{found.commits:,} read as evidence" if found.commits else ""),
         ("model", found.model),
+        ("other models", "\n".join(_other_models(found.other_models))),
         ("engine", found.vector_engine),
         (
             "languages",
@@ -107,6 +108,13 @@ def _changed_settings(settings: Mapping[str, object]) -> Iterator[str]:
         value = settings.get(key, default)
         if value != default and key != "trackedPaths":
             yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
+
+
+def _other_models(vectors: Mapping[str, int]) -> Iterator[str]:
+    for fingerprint, count in vectors.items():
+        yield f"{fingerprint}: {counted(count, 'vector')}"
+    if vectors:
+        yield "kept for when one is chosen again; `rag-agent clear --other-models` removes them"
 
 
 def _injection(counted_turns: Mapping[str, int]) -> str:

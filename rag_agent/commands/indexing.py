@@ -52,7 +52,8 @@ def index(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     "rebuild",
     "read and cut every tracked file again",
     Argument("--force", "compute every vector anew; an index file that is corrupt is moved aside"),
-    detail="Text that did not change keeps its vectors, unless --force is given.",
+    detail="Text that did not change keeps its vectors, also those of other models, unless --force "
+    "is given.",
     resumes="`rag-agent rebuild` begins again, `rag-agent refresh` makes missing vectors only",
 )
 def rebuild(open_index: Opener, arguments: Namespace, report: Report) -> Result:
@@ -70,7 +71,11 @@ def refresh(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         return _result(opened, opened.refresh(report=report))
 
 
-@verb("clear", "empty the index; tracked paths and settings stay")
+@verb(
+    "clear",
+    "empty the index; tracked paths and settings stay",
+    Argument("--other-models", "remove nothing but the vectors of models that are not in use"),
+)
 def clear(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Forget every document."""
     with open_index() as opened:
@@ -78,6 +83,12 @@ def clear(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         before = status.documents
         if not Path(status.store).exists():
             return Result({"cleared": 0, "store": status.store}, "", NOTHING_INDEXED)
+        if arguments.other_models:
+            removed = opened.clear_other_models()
+            return Result(
+                {"cleared": 0, "vectors_removed": removed, "store": status.store},
+                f"{counted(removed, 'vector')} of other models removed.",
+            )
         opened.clear()
         return Result(
             {"cleared": before, "store": status.store},

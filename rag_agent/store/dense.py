@@ -31,7 +31,7 @@ def model(database: Database, fingerprint: str, dim: int) -> int:
     """The model's id, made when missing.
 
     Raises:
-        ModelMismatch: the fingerprint is known with another dimension.
+        ModelMismatch: the fingerprint is known with another dimension, and has vectors.
     """
     found = find_model(database, fingerprint)
     if found is None:
@@ -41,8 +41,27 @@ def model(database: Database, fingerprint: str, dim: int) -> int:
             )
         found = find_model(database, fingerprint)
     assert found is not None
+    if not database.value("SELECT EXISTS (SELECT 1 FROM vectors WHERE model_id = ?)", (found,)):
+        with database.transaction():
+            database.rows("UPDATE models SET dim = ? WHERE id = ?", (dim, found))
     _check_dim(database, found, dim)
     return found
+
+
+def fingerprints(database: Database) -> dict[int, str]:
+    """Every model that vectors were ever wanted of, by id."""
+    return dict(database.rows("SELECT id, fingerprint FROM models ORDER BY id"))
+
+
+def forget(database: Database, keep: int | None = None) -> int:
+    """Remove the vectors of every model but ``keep``; returns how many that were.
+
+    The models stay known: another process may be about to put vectors of one.
+    """
+    with database.transaction():
+        before = database.value("SELECT count(*) FROM vectors WHERE model_id IS NOT ?", (keep,))
+        database.rows("DELETE FROM vectors WHERE model_id IS NOT ?", (keep,))
+    return int(before)
 
 
 def pending(database: Database, model_id: int, limit: int, after: int = 0) -> list[Pending]:

@@ -138,10 +138,12 @@ class Store:
         writing.clear(self._database)
         maintenance.refresh_statistics(self._database)
 
-    def forget_vectors(self) -> None:
-        """Remove the vectors of every model; words stay searchable."""
-        with self._database.transaction():
-            self._database.rows("DELETE FROM vectors")
+    def forget_vectors(self, keep: int | None = None) -> int:
+        """Remove the vectors of every model but ``keep``; returns how many that were.
+
+        Words stay searchable. ``refresh_statistics`` gives the space back.
+        """
+        return dense.forget(self._database, keep)
 
     def set_meta(self, key: str, value: str) -> None:
         """Keep a small text under a key."""
@@ -166,6 +168,10 @@ class Store:
     def find_model(self, fingerprint: str) -> int | None:
         """Id of a model, None when it is unknown here."""
         return dense.find_model(self._database, fingerprint)
+
+    def models(self) -> dict[int, str]:
+        """The fingerprint of every model that vectors were ever wanted of, by id."""
+        return dense.fingerprints(self._database)
 
     def pending(self, model: int, limit: int, after: int = 0) -> list[Pending]:
         """Up to ``limit`` chunks with ids above ``after`` that lack a vector of the model."""

@@ -6,9 +6,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import tiny_models
 
 from rag_agent import embed
 from rag_agent.embed import files, passage_text
@@ -30,6 +32,15 @@ def put_in_cache(model: embed.Model, folder: Path, model_file: str) -> Path:
         shutil.copy(path, snapshot / path.name)
     shutil.copy(PACKAGED_FOLDER / "model.onnx", snapshot / model_file)
     return snapshot
+
+
+def known_file(model: embed.Model) -> str:
+    """Where the weights are in a download, as fastembed has it."""
+    from fastembed import TextEmbedding
+
+    rows = TextEmbedding.list_supported_models()
+    (found,) = (row["model_file"] for row in rows if row["model"] == model.name)
+    return str(found)
 
 
 @pytest.fixture
@@ -197,3 +208,29 @@ def test_the_header_names_path_title_and_scope_once() -> None:
     assert text == "docs/guide.md\nUser guide\nUser guide > Install\nRun make."
     assert passage_text("src/a.py", "", "", "x = 1") == "src/a.py\nx = 1"
     assert passage_text("a.md", "Notes", "Notes", "x") == "a.md\nNotes\nx"
+
+
+@pytest.mark.parametrize("model", DOWNLOADED, ids=lambda model: model.name)
+def test_each_side_is_read_with_its_prefix_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: embed.Model
+) -> None:
+    files.register(model)
+    weights = known_file(model)
+    tiny_models.put_in_cache(model, tmp_path, weights)
+    embedder = embed.load(model.name, folder=tmp_path, download=False)
+    seen: list[list[str]] = []
+    engine = embedder._engine  # type: ignore[attr-defined]
+    run = engine.embed
+
+    def spy(windows: list[Any], **options: Any) -> Any:
+        seen.append(windows[0].tokens)
+        return run(windows, **options)
+
+    monkeypatch.setattr(engine, "embed", spy)
+    embedder.embed_query("some text")
+    embedder.embed_passages(["some text"])
+    tokenizer = embedder._tokenizer  # type: ignore[attr-defined]
+    assert seen == [
+        tokenizer.encode(f"{prefix}some text").tokens
+        for prefix in (model.query_prefix, model.passage_prefix)
+    ]

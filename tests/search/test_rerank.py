@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rag_agent.embed.loading import LateModel
 from rag_agent.errors import EmbedError
-from rag_agent.search.explain import explain
-from rag_agent.search.hybrid import Scored, search
+from rag_agent.search import explain, search
+from rag_agent.search.hybrid import Scored
 from rag_agent.search.rerank import Reranking
 from rag_agent.types import Reranker
 

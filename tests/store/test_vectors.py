@@ -264,6 +264,30 @@ def test_another_dimension_is_a_mismatch_that_says_what_to_do(
     assert len(store.nearest(model, rows[1], 100)) == 10
 
 
+def test_a_model_without_vectors_may_come_with_another_dimension(
+    store: Store, root: Root, put: Any
+) -> None:
+    model, _ = _fill(store, root, put, 10)
+    assert store.forget_vectors() == 10
+    assert store.model("m", 3) == model
+    store.put_vectors(model, [1], np.ones((1, 3), np.float32))
+    assert [chunk for chunk, _ in store.nearest(model, np.ones(3, np.float32), 5)] == [1]
+    assert store.check() == []
+
+
+def test_vectors_of_one_model_are_kept_when_the_others_are_forgotten(
+    store: Store, root: Root, put: Any
+) -> None:
+    model, rows = _fill(store, root, put, 10)
+    other = store.model("other", 2)
+    store.put_vectors(other, [1, 3], np.ones((2, 2), np.float32))
+    assert store.models() == {model: "m", other: "other"}
+    assert store.forget_vectors(keep=model) == 2
+    assert store.counts().vectors == {model: 10, other: 0}
+    assert store.nearest(other, np.ones(2, np.float32), 5) == []
+    assert len(store.nearest(model, rows[1], 100)) == 10
+
+
 def test_models_do_not_mix(store: Store, root: Root, put: Any) -> None:
     model, rows = _fill(store, root, put, 10)
     other = store.model("other", DIM)
