@@ -13,8 +13,8 @@ from rag_agent.config import Config, as_json
 from rag_agent.errors import RagError
 from rag_agent.store import Store
 from rag_agent.store.memory import TurnMemory
-from rag_agent.sync.gitlog import find_git
 from rag_agent.store.records import Counts
+from rag_agent.sync.gitlog import find_git
 from rag_agent.sync.lock import running
 from rag_agent.types import Check, Embedder, Mode, Reranker, Scope, Status
 from rag_agent.version import __version__
