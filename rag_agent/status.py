@@ -40,6 +40,7 @@ def describe(
     counts = store.counts() if store else None
     model = store.find_model(embedder.fingerprint) if store and embedder else None
     vectors = counts.vectors.get(model, 0) if counts and model is not None else 0
+    cards = counts.cards.get(model, 0) if counts and model is not None else 0
     return Status(
         version=__version__,
         store=str(paths.database(folder)),
@@ -64,6 +65,7 @@ def describe(
         last_refresh=turns.last_refresh(memory),
         commits=counts.commits if counts else 0,
         other_models=_other_models(store, counts, model) if store and counts else {},
+        cards=cards,
     )
 
 

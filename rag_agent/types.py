@@ -251,6 +251,7 @@ class Status:
 
     ``vectors`` and ``pending`` count chunks with and without a vector of the current model,
     ``other_models`` vectors of others by the fingerprint of each, which wait to be used again;
+    ``cards`` counts the files that have one of their own, which come first;
     ``model_problem`` is empty when the model can be loaded; ``bytes`` is the size on disk;
     times are ISO 8601 or empty; ``skipped_by_reason`` counts ``skipped``; ``injection`` counts what
     became of the turns of agents, and ``last_refresh`` says how the last automatic one went;
@@ -280,6 +281,7 @@ class Status:
     last_refresh: str = ""
     commits: int = 0
     other_models: Mapping[str, int] = field(default_factory=dict)
+    cards: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +309,10 @@ class Embedder(Protocol):
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), dim), float32, rows of unit length; an empty list gives (0, dim)."""
+        ...
+
+    def first_window(self, text: str) -> str:
+        """The beginning of a passage that the model reads at once."""
         ...
 
     def embed_query(self, text: str) -> Vector:

@@ -76,8 +76,8 @@ def _status_text(found: Status) -> str:
     rows = [
         ("store", f"{found.store} ({found.scope}, {size(found.bytes)})"),
         ("files", f"{found.documents:,} ({counted(found.chunks, 'chunk')})"),
-        ("vectors", f"{found.vectors:,} ({coverage:.0%}), {found.pending:,} to come"),
         ("commits", f"{found.commits:,} read as evidence" if found.commits else ""),
+        ("vectors", f"{found.vectors:,} ({coverage:.0%}), {_to_come(found)}"),
         ("model", found.model),
         ("other models", "\n".join(_other_models(found.other_models))),
         ("engine", found.vector_engine),
@@ -98,6 +98,14 @@ def _status_text(found: Status) -> str:
     problems = [f"words only, no vectors: {found.model_problem}"] if found.model_problem else []
     notes = [styled(f"note: {note}", "yellow") for note in (*problems, *found.warnings)]
     return "\n".join([text, *notes])
+
+
+def _to_come(found: Status) -> str:
+    """What has no vector yet, and what stands for it meanwhile."""
+    to_come = f"{found.pending:,} to come"
+    if found.pending and found.cards:
+        to_come += f"; meanwhile {counted(found.cards, 'file')} found by a summary of each"
+    return to_come
 
 
 def _changed_settings(settings: Mapping[str, object]) -> Iterator[str]:

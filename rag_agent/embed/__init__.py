@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rag_agent.embed.card import card_text
 from rag_agent.embed.models import DEFAULT, MODELS, Model, find_model
 from rag_agent.embed.passage import passage_text
 from rag_agent.embed.rerankers import RERANKERS, CrossEncoder, find_reranker
@@ -21,6 +22,7 @@ __all__ = [
     "CrossEncoder",
     "EmbeddingCache",
     "Model",
+    "card_text",
     "find_model",
     "find_reranker",
     "load",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_agent.embed.models import Model
-from rag_agent.embed.windows import cut
+from rag_agent.embed.windows import cut, first
 from rag_agent.errors import EmbedError
 
 if TYPE_CHECKING:
@@ -107,10 +107,13 @@ class OnnxEmbedder:
         head = text[: _QUERY_WINDOWS * self.model.window * _CHARACTERS_PER_TOKEN]
         return self._mean(self._windows(head, self.model.query_prefix)[:_QUERY_WINDOWS])
 
+    def first_window(self, text: str) -> str:
+        """The beginning of a passage, in whole words, that is embedded as one window."""
+        model = self.model
+        return first(_valid(text), self._tokenizer, model.window, model.passage_prefix)
+
     def _windows(self, text: str, prefix: str) -> list[Encoding]:
-        # Half a surrogate pair is a valid str and invalid UTF-8, which the tokenizer insists on.
-        clean = text.encode("utf-8", "replace").decode("utf-8")
-        return cut(clean, self._tokenizer, self.model.window, prefix)
+        return cut(_valid(text), self._tokenizer, self.model.window, prefix)
 
     def _mean(self, windows: Sequence[Encoding]) -> Vector:
         """The direction of the mean of the windows' vectors, unit length."""
@@ -148,6 +151,11 @@ class _Tokenized:
     @staticmethod
     def encode_batch(windows: list[Encoding]) -> list[Encoding]:
         return windows
+
+
+def _valid(text: str) -> str:
+    # Half a surrogate pair is a valid str and invalid UTF-8, which the tokenizer insists on.
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def default_threads() -> int:

@@ -20,7 +20,7 @@ def cut(text: str, tokenizer: Tokenizer, size: int, prefix: str = "") -> list[En
     tokens = tokenizer.encode(text, add_special_tokens=False)
     # The space that ends a prefix would be a token of its own to some tokenizers.
     head = tokenizer.encode(prefix.rstrip(), add_special_tokens=False) if prefix else None
-    room = size - tokenizer.num_special_tokens_to_add(False) - (len(head) if head else 0)
+    room = _room(tokenizer, size, head)
     count = -(-len(tokens) // room)
     if count > 1:
         tokens.truncate(-(-len(tokens) // count))
@@ -28,3 +28,23 @@ def cut(text: str, tokenizer: Tokenizer, size: int, prefix: str = "") -> list[En
     if head:
         pieces = [head.merge([head, piece]) for piece in pieces]
     return [tokenizer.post_process(piece) for piece in pieces]
+
+
+def first(text: str, tokenizer: Tokenizer, size: int, prefix: str = "") -> str:
+    """As much of the beginning of ``text``, in whole words, as ``cut`` puts into one window."""
+    tokens = tokenizer.encode(text, add_special_tokens=False)
+    head = tokenizer.encode(prefix.rstrip(), add_special_tokens=False) if prefix else None
+    room = _room(tokenizer, size, head)
+    if len(tokens) <= room:
+        return text
+    words = tokens.word_ids
+    begin = room
+    # A word cut in two can have more tokens than it had as a whole.
+    while begin and words[begin] is not None and words[begin - 1] == words[begin]:
+        begin -= 1
+    return text[: tokens.offsets[begin or room][0]].rstrip()
+
+
+def _room(tokenizer: Tokenizer, size: int, head: Encoding | None) -> int:
+    """How many tokens of a text have their place in a window."""
+    return size - tokenizer.num_special_tokens_to_add(False) - (len(head) if head else 0)

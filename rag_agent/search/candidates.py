@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _PATHS = 20  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
 _CHUNKS_OF_UNSEEN = 40
+_CHUNKS_BY_CARD = 3  # nothing says yet which of them answers
 _DEFINITIONS = 100  # a name such as "get" is defined a thousand times; the weightiest are kept
 
 
@@ -33,15 +34,22 @@ def find_candidates(
     unseen = _by_path(store, question, where, {c.document.id for c in chunks.values()})
     cosines = dict(near)
     if meaning:
+        seen = {c.document.id for c in [*chunks.values(), *unseen.values()]}
+        unseen.update(_by_card(store, dense.nearest_cards(store, meaning, where), seen))
         missing = [identifier for identifier in [*chunks, *unseen] if identifier not in cosines]
         cosines.update(dense.cosines(store, meaning, missing))
     average = store.average_passage_words()
-    return by_file(
+    files = by_file(
         [
             _match(question, stored, passages.get(stored.id, []), cosines, asked, average)
             for stored in [*chunks.values(), *unseen.values()]
         ]
     )
+    if meaning:
+        cards = dense.cards(store, meaning, [file.document.id for file in files])
+        for file in files:
+            file.card = cards.get(file.document.id)
+    return files
 
 
 def _passages(
@@ -81,6 +89,16 @@ def _by_path(
         stored.id: stored
         for document in unseen
         for stored in store.chunks_of(document)[:_CHUNKS_OF_UNSEEN]
+    }
+
+
+def _by_card(store: Store, near: Sequence[int], seen: set[int]) -> dict[int, StoredChunk]:
+    """The first chunks of files that only their cards found."""
+    return {
+        stored.id: stored
+        for document in near
+        if document not in seen
+        for stored in store.chunks_of(document)[:_CHUNKS_BY_CARD]
     }
 
 

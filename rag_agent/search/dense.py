@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rag_agent.store import Filter, Store
     from rag_agent.types import Embedder, Vector
 
+CARDS = 30  # files by their cards, while chunks lack vectors
 CANDIDATES = 100  # chunks; 200 rank no better and take longer to read
 _LONGEST_QUESTION = 4_000  # characters; far beyond the window of any model here
 
@@ -84,6 +85,19 @@ def nearest(store: Store, meaning: Meaning, where: Filter | None) -> dict[int, f
     return dict(store.nearest(meaning.model, meaning.vector, CANDIDATES, where))
 
 
+def nearest_cards(store: Store, meaning: Meaning, where: Filter | None) -> list[int]:
+    """Documents whose cards are nearest, nearest first; none once every chunk has its vector."""
+    if not store.count_pending(meaning.model):
+        return []
+    found = store.nearest_cards(meaning.model, meaning.vector, CARDS, where)
+    return [document for document, _ in found]
+
+
 def cosines(store: Store, meaning: Meaning, chunk_ids: Sequence[int]) -> dict[int, float]:
     """Raw cosine of those of the chunks that have a vector."""
     return store.cosines(meaning.model, meaning.vector, chunk_ids) if chunk_ids else {}
+
+
+def cards(store: Store, meaning: Meaning, document_ids: Sequence[int]) -> dict[int, float]:
+    """Raw cosine of the cards of those of the documents that have one."""
+    return store.card_cosines(meaning.model, meaning.vector, document_ids) if document_ids else {}

@@ -35,10 +35,13 @@ def semantic(files: Sequence[FileMatch]) -> list[float | None]:
     """For each file how near its chunks are in meaning, in [0, 1]; None where it has no vector.
 
     The middle candidate has 0 and the nearest 1: cosines of one model lie close together, at a
-    height that depends on the question.
+    height that depends on the question. Where no chunk has a vector yet the file's card stands for
+    them, scaled among cards, whose cosines lie at a height of their own.
     """
     scaled = {count: _from_median([_cosine(file, count) for file in files]) for count in (1, 3)}
-    return [scaled[_PLACES[file.document.kind]][place] for place, file in enumerate(files)]
+    cards = _from_median([file.card for file in files])
+    nearness = [scaled[_PLACES[file.document.kind]][place] for place, file in enumerate(files)]
+    return [card if near is None else near for near, card in zip(nearness, cards, strict=True)]
 
 
 def blend(

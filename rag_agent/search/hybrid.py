@@ -127,4 +127,9 @@ def _missing_vectors(
     if meaning is None or all(c.cosine is not None for file in files for c in file.chunks):
         return ()
     missing = store.count_pending(meaning.model)
+    if all(file.card is not None for file in files):
+        return (
+            f"{missing:,} chunks are not embedded yet; their files were found by words and by a "
+            "summary of each.",
+        )
     return (f"{missing:,} chunks are not embedded yet and were ranked by words only.",)

@@ -38,16 +38,24 @@ class ChunkMatch:
 
 
 class FileMatch:
-    """A file and its candidate chunks. There is at least one chunk."""
+    """A file and its candidate chunks. There is at least one chunk.
 
-    __slots__ = ("chunks", "document", "shown_path")
+    ``card`` is the raw cosine of the file's card, None where it has none yet.
+    """
+
+    __slots__ = ("card", "chunks", "document", "shown_path")
 
     def __init__(
-        self, document: StoredDocument, shown_path: str, chunks: tuple[ChunkMatch, ...]
+        self,
+        document: StoredDocument,
+        shown_path: str,
+        chunks: tuple[ChunkMatch, ...],
+        card: float | None = None,
     ) -> None:
         self.document = document
         self.shown_path = shown_path
         self.chunks = chunks
+        self.card = card
 
     def best_passages(self, count: int) -> list[float]:
         """The BM25 of the file's best passages, highest first."""

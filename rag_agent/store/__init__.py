@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
     from rag_agent.store.aside import set_aside_if_corrupt
     from rag_agent.store.filters import Filter
-    from rag_agent.store.records import Counts, PassageMatch, Pending, StoredChunk
+    from rag_agent.store.records import Counts, PassageMatch, Pending, PendingCard, StoredChunk
     from rag_agent.store.store import Store
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Filter",
     "PassageMatch",
     "Pending",
+    "PendingCard",
     "Store",
     "StoredChunk",
     "set_aside_if_corrupt",
@@ -29,7 +30,7 @@ __getattr__ = late_names(
     {
         "aside": ("set_aside_if_corrupt",),
         "filters": ("Filter",),
-        "records": ("Counts", "PassageMatch", "Pending", "StoredChunk"),
+        "records": ("Counts", "PassageMatch", "Pending", "PendingCard", "StoredChunk"),
         "store": ("Store",),
     },
 )

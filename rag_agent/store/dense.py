@@ -41,10 +41,14 @@ def model(database: Database, fingerprint: str, dim: int) -> int:
             )
         found = find_model(database, fingerprint)
     assert found is not None
-    if not database.value("SELECT EXISTS (SELECT 1 FROM vectors WHERE model_id = ?)", (found,)):
+    if not database.value(
+        "SELECT EXISTS (SELECT 1 FROM vectors WHERE model_id = ?1) "
+        "    OR EXISTS (SELECT 1 FROM cards WHERE model_id = ?1)",
+        (found,),
+    ):
         with database.transaction():
             database.rows("UPDATE models SET dim = ? WHERE id = ?", (dim, found))
-    _check_dim(database, found, dim)
+    check_dim(database, found, dim)
     return found
 
 
@@ -54,13 +58,14 @@ def fingerprints(database: Database) -> dict[int, str]:
 
 
 def forget(database: Database, keep: int | None = None) -> int:
-    """Remove the vectors of every model but ``keep``; returns how many that were.
+    """Remove vectors and cards of every model but ``keep``; returns how many vectors that were.
 
     The models stay known: another process may be about to put vectors of one.
     """
     with database.transaction():
         before = database.value("SELECT count(*) FROM vectors WHERE model_id IS NOT ?", (keep,))
-        database.rows("DELETE FROM vectors WHERE model_id IS NOT ?", (keep,))
+        for table in ("vectors", "cards"):
+            database.rows(f"DELETE FROM {table} WHERE model_id IS NOT ?", (keep,))
     return int(before)
 
 
@@ -93,22 +98,13 @@ def put_vectors(
 ) -> None:
     """Keep one row of ``vectors`` for each chunk; chunks that vanished meanwhile are ignored.
 
-    A row that is not finite becomes zeros, which nothing is near to: asking the model again would
-    give the same.
-
     Raises:
         ModelMismatch: the rows do not have the model's dimension.
     """
-    import numpy as np
-
     if len(chunk_ids) == 0:
         return
-    _check_dim(database, model_id, vectors.shape[1])
-    kept = np.array(vectors, dtype="<f4")
-    broken = ~np.isfinite(kept).all(axis=1)
-    if broken.any():
-        logger.warning("%d vectors are not finite and count as absent", int(broken.sum()))
-        kept[broken] = 0.0
+    check_dim(database, model_id, vectors.shape[1])
+    kept = finite(vectors)
     with database.transaction():
         database.many(
             # REPLACE and not UPDATE: another vector has another id.
@@ -121,6 +117,21 @@ def put_vectors(
         )
 
 
+def finite(vectors: Matrix) -> Matrix:
+    """As they are stored; a row that is not finite becomes zeros, which nothing is near to.
+
+    Asking the model again would give the same.
+    """
+    import numpy as np
+
+    kept = np.array(vectors, dtype="<f4")
+    broken = ~np.isfinite(kept).all(axis=1)
+    if broken.any():
+        logger.warning("%d vectors are not finite and count as absent", int(broken.sum()))
+        kept[broken] = 0.0
+    return kept
+
+
 def nearest(
     database: Database, model_id: int, vector: Vector, k: int, where: Filter | None = None
 ) -> list[tuple[int, float]]:
@@ -131,7 +142,7 @@ def nearest(
     """
     import numpy as np
 
-    _check_dim(database, model_id, len(vector))
+    check_dim(database, model_id, len(vector))
     if k < 1 or not np.isfinite(vector).all():
         return []
     if where is None and (found := matrix.nearest(database, model_id, vector, k)) is not None:
@@ -164,35 +175,38 @@ def scan(
         "SELECT v.chunk_id, vec_distance_cosine(v.embedding, ?) AS distance "
         f"FROM vectors AS v {plan} WHERE v.model_id = ? {condition} "
         "ORDER BY distance NULLS LAST, v.chunk_id LIMIT ?",
-        (_blob(vector), model_id, *bindings, k),
+        (blob(vector), model_id, *bindings, k),
     )
-    return _cosines(rows)
+    return as_cosines(rows)
 
 
 def cosines(
     database: Database, model_id: int, vector: Vector, chunk_ids: Sequence[int]
 ) -> dict[int, float]:
     """Raw cosine of each of the chunks that has a vector."""
-    _check_dim(database, model_id, len(vector))
+    check_dim(database, model_id, len(vector))
     database.load_vectors()
     rows = database.rows(
         "SELECT v.chunk_id, vec_distance_cosine(v.embedding, ?) FROM json_each(?) AS w "
         "CROSS JOIN vectors AS v ON v.chunk_id = w.value AND v.model_id = ?",
-        (_blob(vector), json.dumps([int(chunk_id) for chunk_id in chunk_ids]), model_id),
+        (blob(vector), json.dumps([int(chunk_id) for chunk_id in chunk_ids]), model_id),
     )
-    return dict(_cosines(rows))
+    return dict(as_cosines(rows))
 
 
-def _cosines(rows: Sequence[tuple[int, float | None]]) -> list[tuple[int, float]]:
+def as_cosines(rows: Sequence[tuple[int, float | None]]) -> list[tuple[int, float]]:
+    """(id, raw cosine) of rows (id, cosine distance)."""
     # The distance to a vector of length 0 is NULL: no similarity rather than a high one.
-    return [(chunk_id, 1.0 - distance) for chunk_id, distance in rows if distance is not None]
+    return [(identifier, 1.0 - distance) for identifier, distance in rows if distance is not None]
 
 
-def _blob(vector: Vector) -> bytes:
+def blob(vector: Vector) -> bytes:
+    """As it is stored: float32, little-endian."""
     return vector.astype("<f4").tobytes()
 
 
-def _check_dim(database: Database, model_id: int, dim: int) -> None:
+def check_dim(database: Database, model_id: int, dim: int) -> None:
+    """Raises ``ModelMismatch`` unless the model's vectors have this dimension."""
     row = database.rows("SELECT fingerprint, dim FROM models WHERE id = ?", (model_id,))
     if row and row[0][1] != dim:
         raise ModelMismatch(

@@ -79,6 +79,12 @@ def counts(database: Database) -> Counts:
             kinds=dict(
                 database.rows("SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind")
             ),
+            cards=dict(
+                database.rows(
+                    "SELECT m.id, (SELECT count(*) FROM cards WHERE model_id = m.id) "
+                    "FROM models AS m"
+                )
+            ),
         )
 
 
@@ -122,6 +128,11 @@ _INVARIANTS = (
         "SELECT count(*) FROM vectors AS v JOIN models AS m ON m.id = v.model_id "
         "WHERE length(v.embedding) != 4 * m.dim",
         "{} vectors have a wrong length",
+    ),
+    (
+        "SELECT count(*) FROM cards AS k JOIN models AS m ON m.id = k.model_id "
+        "WHERE length(k.embedding) != 4 * m.dim",
+        "{} file cards have a wrong length",
     ),
 )
 

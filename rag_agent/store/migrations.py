@@ -222,5 +222,23 @@ _HISTORY = (
     """,
 )
 
-_STEPS: tuple[Callable[[Database], None], ...] = (_first, _history)
+
+def _file_cards(database: Database) -> None:
+    """One vector a file, made before those of its chunks."""
+    # Of documents of an older index it is empty until they change.
+    database.rows("ALTER TABLE documents ADD COLUMN card_digest BLOB NOT NULL DEFAULT x''")
+    database.rows(
+        """
+        CREATE TABLE cards (
+            id INTEGER PRIMARY KEY,
+            document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+            model_id INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
+            embedding BLOB NOT NULL,           -- float32, little-endian
+            UNIQUE (document_id, model_id)
+        )
+        """
+    )
+
+
+_STEPS: tuple[Callable[[Database], None], ...] = (_first, _history, _file_cards)
 VERSION = len(_STEPS)

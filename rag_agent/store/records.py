@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from rag_agent.types import Chunk, Definition, Passage, Root, Source, StoredDocument
+from rag_agent.types import Chunk, Definition, Kind, Passage, Root, Source, StoredDocument
 
 Row = tuple[Any, ...]
 
@@ -27,6 +27,23 @@ class Pending:
     title: str
     heading: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCard:
+    """A document without a card of some model, and what a card is made of.
+
+    ``text`` is the document's first chunk, ``names`` are the first that it defines, as written, or
+    without any its headings. ``digest`` names the state of the document that this was read from.
+    """
+
+    document_id: int
+    digest: bytes
+    path: str
+    kind: Kind
+    title: str
+    text: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +105,7 @@ class Repository:
 class Counts:
     """How much the store holds.
 
-    ``vectors`` counts by the model's id, ``languages`` and ``kinds`` count documents;
+    ``vectors`` and ``cards`` count by the model's id, ``languages`` and ``kinds`` count documents;
     ``bytes`` is what the index takes on the disk, files beside the database included;
     ``commits`` are those whose messages are read.
     """
@@ -101,6 +118,7 @@ class Counts:
     vectors: Mapping[int, int] = field(default_factory=dict)
     languages: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
+    cards: Mapping[int, int] = field(default_factory=dict)
 
 
 def stored_document(row: Sequence[Any], roots: Mapping[int, Root]) -> StoredDocument:

@@ -13,7 +13,7 @@ from rag_agent.late import LateModule
 from rag_agent.store import history, lexical, reading, roots
 from rag_agent.store.connection import Database, open_database
 from rag_agent.store.filters import Filter
-from rag_agent.store.records import Counts, PassageMatch, Pending, StoredChunk
+from rag_agent.store.records import Counts, PassageMatch, Pending, PendingCard, StoredChunk
 from rag_agent.types import (
     Chunk,
     Definition,
@@ -25,10 +25,11 @@ from rag_agent.types import (
 )
 
 if TYPE_CHECKING:
-    from rag_agent.store import commits, dense, maintenance, writing
+    from rag_agent.store import cards, commits, dense, maintenance, writing
     from rag_agent.store.connection import VectorEngine
     from rag_agent.types import Matrix, Vector
 else:
+    cards = LateModule("rag_agent.store.cards")
     commits = LateModule("rag_agent.store.commits")
     dense = LateModule("rag_agent.store.dense")
     maintenance = LateModule("rag_agent.store.maintenance")
@@ -139,7 +140,7 @@ class Store:
         maintenance.refresh_statistics(self._database)
 
     def forget_vectors(self, keep: int | None = None) -> int:
-        """Remove the vectors of every model but ``keep``; returns how many that were.
+        """Remove vectors and cards of every model but ``keep``; returns how many vectors that were.
 
         Words stay searchable. ``refresh_statistics`` gives the space back.
         """
@@ -194,6 +195,32 @@ class Store:
     def cosines(self, model: int, vector: Vector, chunk_ids: Sequence[int]) -> dict[int, float]:
         """Raw cosine of each of these chunks that has a vector."""
         return dense.cosines(self._database, model, vector, chunk_ids)
+
+    # File cards: one vector a document, made before those of its chunks
+
+    def pending_cards(self, model: int, limit: int, after: int = 0) -> list[PendingCard]:
+        """Up to ``limit`` documents with ids above ``after`` that lack a card of the model."""
+        return cards.pending(self._database, model, limit, after)
+
+    def count_pending_cards(self, model: int) -> int:
+        """How many documents lack a card of the model."""
+        return cards.count_pending(self._database, model)
+
+    def put_cards(self, model: int, made: Sequence[PendingCard], vectors: Matrix) -> None:
+        """Keep a row of shape (len(made), dim) for each; a document that changed stays without."""
+        cards.put(self._database, model, made, vectors)
+
+    def nearest_cards(
+        self, model: int, vector: Vector, k: int, where: Filter | None = None
+    ) -> list[tuple[int, float]]:
+        """The ``k`` (document id, raw cosine) with the nearest cards, highest first; exact."""
+        return cards.nearest(self._database, model, vector, k, where)
+
+    def card_cosines(
+        self, model: int, vector: Vector, document_ids: Sequence[int]
+    ) -> dict[int, float]:
+        """Raw cosine of the card of each of these documents that has one."""
+        return cards.cosines(self._database, model, vector, document_ids)
 
     # Words
 

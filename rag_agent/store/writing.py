@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from rag_agent.errors import StoreError
+from rag_agent.store.cards import digest_of, forget_outdated
 from rag_agent.store.connection import Database
 from rag_agent.store.folding import fold, iso_day, storable
 from rag_agent.store.migrations import TRIGGERS
@@ -26,8 +27,10 @@ def put(
     its vectors.
     """
     prepared = _Prepared(document, chunks)
+    card = digest_of(document, chunks)
     with database.transaction():
         identifier = _put_document(database, root, document, source, prepared)
+        forget_outdated(database, identifier, card)
         ids = _put_chunks(database, identifier, document, chunks)
         _put_passages(database, ids, prepared)
         _put_definitions(database, ids, chunks)
@@ -231,6 +234,7 @@ def clear(database: Database) -> None:
             "common_words",
             "skipped",
             "vectors",
+            "cards",
             "definitions",
             "passages",
             "document_chunks",
