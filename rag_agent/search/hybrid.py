@@ -88,10 +88,10 @@ class Scored:
 def rank(question: Question, files: Sequence[FileMatch], alpha: float) -> list[Scored]:
     """Best first: the blend of words and meaning, and what the signals add to or take from it."""
     scored = []
-    for file, words, meaning in zip(
-        files, fusion.lexical(files), fusion.semantic(files), strict=True
+    for file, words, meaning, card in zip(
+        files, fusion.lexical(files), fusion.semantic(files), fusion.of_cards(files), strict=True
     ):
-        from_words, from_meaning = fusion.blend(words, meaning, alpha, file.document.kind)
+        from_words, from_meaning = fusion.blend(words, meaning, alpha, file.document.kind, card)
         signals = {WORDS: from_words, MEANING: from_meaning}
         for signal in SIGNALS:
             signals[signal.name] = signal.weight * signal.measure(question, file)
