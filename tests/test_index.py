@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import rag_agent
+from rag_agent.commands.health import to_come
 from rag_agent.errors import ConfigError, StoreCorrupt, WalkError
 from rag_agent.index import Index
 from rag_agent.progress import Progress
@@ -259,6 +260,26 @@ def test_words_are_searchable_before_vectors_and_the_reader_is_told(project: Pat
         assert any("nothing is embedded" in note for note in results.notes)
         assert index.embed().computed + index.embed().reused <= 2
         assert index.status().pending == 0
+
+
+def test_an_index_with_cards_alone_tells_so(project: Path) -> None:
+    class Interrupted(Exception):
+        pass
+
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+
+        def report(progress: Progress) -> None:
+            if index.status().cards == 2:
+                raise Interrupted
+
+        with pytest.raises(Interrupted):
+            index.embed(report)
+        status = index.status()
+        assert (status.cards, status.vectors, status.pending) == (2, 0, 2)
+        assert to_come(status) == "2 to come; meanwhile 2 files found by a summary of each"
+        index.embed()
+        assert to_come(index.status()) == "0 to come"
 
 
 def test_a_second_sync_embeds_nothing(project: Path) -> None:

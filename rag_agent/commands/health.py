@@ -77,7 +77,7 @@ def _status_text(found: Status) -> str:
         ("store", f"{found.store} ({found.scope}, {size(found.bytes)})"),
         ("files", f"{found.documents:,} ({counted(found.chunks, 'chunk')})"),
         ("commits", f"{found.commits:,} read as evidence" if found.commits else ""),
-        ("vectors", f"{found.vectors:,} ({coverage:.0%}), {_to_come(found)}"),
+        ("vectors", f"{found.vectors:,} ({coverage:.0%}), {to_come(found)}"),
         ("model", found.model),
         ("other models", "\n".join(_other_models(found.other_models))),
         ("engine", found.vector_engine),
@@ -100,12 +100,12 @@ def _status_text(found: Status) -> str:
     return "\n".join([text, *notes])
 
 
-def _to_come(found: Status) -> str:
+def to_come(found: Status) -> str:
     """What has no vector yet, and what stands for it meanwhile."""
-    to_come = f"{found.pending:,} to come"
+    told = f"{found.pending:,} to come"
     if found.pending and found.cards:
-        to_come += f"; meanwhile {counted(found.cards, 'file')} found by a summary of each"
-    return to_come
+        told += f"; meanwhile {counted(found.cards, 'file')} found by a summary of each"
+    return told
 
 
 def _changed_settings(settings: Mapping[str, object]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The card of a file: what it is about in one window of a model, embedded before its chunks.
 
-About half of what the vectors of all chunks are worth, for a twentieth of the work.
+Half of what the vectors of all chunks are worth, for a twentieth of the windows (semble set).
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ def card_text(path: str, kind: Kind, title: str, text: str, names: Sequence[str]
     """Path, the file's name in words, the title, what the file says of itself, its names.
 
     ``text`` is the beginning of the file, ``names`` are those it defines, as written, or its
-    headings. Whoever embeds it cuts it to one window: what comes first says most.
+    headings. Names of code are given in words, each once: as written they rank 0.003 worse (semble
+    set, cards alone). Whoever embeds it cuts it to one window: what comes first says most.
     """
     words = " ".join(split_identifier(PurePosixPath(path).name.partition(".")[0]))
     description = head_comment(text) if kind == "code" else first_prose(text)
-    if kind != "code":
-        names = [heading.rpartition(" > ")[2] for heading in names]
-    lines = [path, words, "" if title in path else title, description, " ".join(names)]
+    if kind == "code":
+        named = dict.fromkeys(part for name in names for part in split_identifier(name))
+    else:
+        named = dict.fromkeys(heading.rpartition(" > ")[2] for heading in names)
+    lines = [path, words, "" if title in path else title, description, " ".join(named)]
     return "\n".join(line for line in lines if line)
 
 

@@ -15,8 +15,9 @@ _PLACES: dict[Kind, int] = {"code": 3, "prose": 1, "data": 1}
 # How much of its weight the cosine keeps: a sentence model reads prose better than code. When
 # fitted on code, words to meaning were 4.1 : 3, which this gives at alpha 0.4.
 _MEANING: dict[Kind, float] = {"code": 0.5, "prose": 1.0, "data": 1.0}
-# How much of a file's meaning its card tells, which is one window of the whole: at 1 it ranks worse
-# than words alone, from 0.3 to 0.5 it gives half of what all vectors give.
+# How much of a file's meaning its card tells, which is one window of the whole: with 0.4 it gives
+# half of what all vectors give (nDCG@10 on the semble set 0.893 by words, 0.900, 0.906), with 1 a
+# tenth.
 _CARD = 0.4
 _PASSAGE_SHARE = 0.56  # best passages against the best chunk as a whole; 2.3 : 1.8 when fitted
 
