@@ -185,7 +185,7 @@ def test_an_index_of_the_format_before_cards_gets_them(
         database = store._database
         database.rows("DROP TABLE cards")
         database.rows("ALTER TABLE documents DROP COLUMN card_digest")
-        database.rows("PRAGMA user_version = 1")
+        database.rows("PRAGMA user_version = 2")
     with Store.open(path) as store:
         assert store._database.value("PRAGMA user_version") == VERSION
         model = store.model("m", DIM)
