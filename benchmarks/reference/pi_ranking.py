@@ -9,6 +9,10 @@ times as many, at least 100, by distance of the vectors. Both scores are stretch
 candidates to 0…1, a chunk that is in one list only has 0 in the other, the BM25 part grows by half
 (to 1 at most) where the path matches, and ``alpha`` 0.4 is the weight of BM25. Without vectors the
 BM25 part alone ranks. What scores 0 is dropped. A file may fill all places of the answer.
+
+Checked against its own search.ts and chunking.ts, run in Node over the semble set: the same chunks,
+the same ten with the same scores for all 631 questions by words, and, given the same vectors, for
+the 210 questions of eleven repositories with vectors.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ _MATCHES = "SELECT rowid, bm25(words) FROM words WHERE words MATCH ? ORDER BY bm
 
 @dataclass(frozen=True, slots=True)
 class Mends:
-    """Which faults are mended; by default none, the program as it is shipped.
+    """Which faults of ranking are mended; by default none, the program as it is shipped.
 
     ``sign``: FTS5's ``bm25()`` is negative, the best match lowest (sqlite.org/fts5.html), and is
     stretched as if the highest were best: the best match gets 0, the last candidate 1.
