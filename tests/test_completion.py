@@ -44,7 +44,7 @@ def test_options_of_the_verb_and_of_every_verb_are_offered_after_a_dash() -> Non
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (("eval", ""), ["run", "score", "compare", "plot"]),
+        (("eval", ""), ["run", "score", "compare", "plot", "fit"]),
         (("eval", "score", "--by", "l"), ["language"]),
         (("eval", "compare", "a.jsonl", "b.jsonl", "--ov"), ["--over"]),
         (("ext", ""), ["list", "add", "remove", "reset"]),
@@ -53,7 +53,7 @@ def test_options_of_the_verb_and_of_every_verb_are_offered_after_a_dash() -> Non
         (("--json", "ext", "re"), ["remove", "reset"]),
         (("completion", "f"), ["fish"]),
         (("help", "st"), ["status"]),
-        (("help", "eval", ""), ["run", "score", "compare", "plot"]),
+        (("help", "eval", ""), ["run", "score", "compare", "plot", "fit"]),
         (("help", "status", ""), []),
         (("exclude", "-b"), ["-build/"]),
         (("search", "--limit", ""), []),

@@ -160,6 +160,49 @@ def eval_plot(open_index: Opener, arguments: Namespace, report: Report) -> Resul
     return Result({"plots": [str(path) for path in drawn]}, "\n".join(map(str, drawn)))
 
 
+@verb(
+    "eval fit",
+    "fit the weights of the ranking signals to labelled questions",
+    Argument("collections", "questions and the folder of their indexes (REPO/rag.db), in turn",
+             "QUERIES STORES", many="+", values="path"),
+    Argument("--out", "write the tables here (rag_agent/search/weights.py); else only judge them",
+             "FILE", values="path"),
+    Argument("--words", "without vectors: words alone"),
+    detail="Prints what weights reach on repositories that they were not fitted to. Indexes are\n"
+    "those that scripts/evaluate.py leaves in WORK/stores; those without all vectors take part\n"
+    "in the weights of words alone only.",
+    terminal=True,
+)  # fmt: skip
+def eval_fit(open_index: Opener, arguments: Namespace, report: Report) -> Result:
+    """Cross-validate, then fit to everything."""
+    from rag_agent.embed import DEFAULT, load
+    from rag_agent.eval import fit
+    from rag_agent.eval.topics import read_topics
+
+    given = arguments.collections
+    if len(given) % 2:
+        raise QueryError("eval fit needs pairs: a file of questions, the folder of their indexes")
+    embedder = None if arguments.words else load(DEFAULT)
+    judged: list[fit.Judged] = []
+    for queries, stores in zip(given[::2], given[1::2], strict=True):
+        judged += fit.judge(read_topics(Path(queries)), Path(stores), embedder, report)
+    if not any(one.relevant.any() for one in judged):
+        raise QueryError("no question found what answers it; are the indexes STORES/<repo>/rag.db?")
+    modes = ("words",) if arguments.words else ("hybrid", "words")
+    reached = {mode: fit.cross_validate(judged, words=mode == "words") for mode in modes}
+    if arguments.out is not None and not arguments.words:
+        tables = fit.write_tables(fit.fit(judged), fit.fit(judged, words=True))
+        Path(arguments.out).write_text(tables, encoding="utf-8", newline="\n")
+    lines = [f"{'':30}{'n':>6}{'ndcg10':>9}{'macro':>9}{'recall10':>10}"]
+    lines += [
+        f"{mode + ', ' + name:30}{row['n']:6.0f}{row['ndcg10']:9.4f}{row['ndcg10_macro']:9.4f}"
+        f"{row['recall10']:10.4f}"
+        for mode, rows in reached.items()
+        for name, row in rows.items()
+    ]
+    return Result(reached, "\n".join(lines))
+
+
 def _labelled(path: str) -> list[Topic]:
     """The topics of a file, some of which have labels."""
     from rag_agent.eval.topics import read_topics

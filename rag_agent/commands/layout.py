@@ -95,7 +95,7 @@ def columns(words: Sequence[str]) -> str:
 
 def preview(
     text: str,
-    words: Mapping[str, int],
+    words: Mapping[str, float],
     lines: int = 3,
     definitions: Sequence[Definition] = (),
     start: int = 1,

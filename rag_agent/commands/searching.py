@@ -126,7 +126,7 @@ def _search_text(found: SearchResults, explained: bool) -> str:
     return "\n\n".join([*blocks, "\n".join([*notes, summary])])
 
 
-def _hit_text(hit: Hit, words: Mapping[str, int], explained: bool) -> str:
+def _hit_text(hit: Hit, words: Mapping[str, float], explained: bool) -> str:
     from rag_agent.context import heading_of
 
     place = f"{one_line(hit.path)}:{hit.chunk.start}-{hit.chunk.end}"

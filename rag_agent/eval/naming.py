@@ -30,6 +30,16 @@ def renaming(tracked: Sequence[Path], prefix: str = "") -> Callable[[str], str]:
     return lambda path: front + path
 
 
+def prefix_below(root: Path, checkout: str) -> str:
+    """The part of an indexed folder below its checkout, which topics have in their paths.
+
+    The checkout is the first folder of that name: what is indexed may be called the same
+    (click/src/click).
+    """
+    parts = root.parts
+    return "/".join(parts[parts.index(checkout) + 1 :]) if checkout in parts else ""
+
+
 def _read(mapping: Path) -> dict[str, str]:
     try:
         ids = json.loads(mapping.read_text(encoding="utf-8"))

@@ -13,11 +13,11 @@ from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.gate import certainty, silence
 from rag_agent.context.shown import key_of
 from rag_agent.search import fusion
+from rag_agent.search.facts import corpus_of
 from rag_agent.search.lexical import CANDIDATES, count_chunk, count_passage
 from rag_agent.search.matches import ChunkMatch, FileMatch, by_file
 from rag_agent.search.passages import choose_places, measures
 from rag_agent.search.question import Question, read_question
-from rag_agent.search.signals import SIGNALS
 from rag_agent.store.folding import fold
 from rag_agent.tokens import estimate_tokens
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rag_agent.store.glance import Glance, GlancedPassage
 
 _READ = 40  # passages, the best by FTS5, that choose the files to look at
+_PLACES = 3  # of a file's passages speak for it
 _FILES = 12  # the best of them, of which all that matched is read
 _WORDS_ALONE = 1.0  # what BM25 weighs where there is no meaning
 
@@ -159,20 +160,17 @@ def _files(glance: Glance, question: Question) -> list[tuple[float, FileMatch]]:
     """Files that may answer with their scores, by the program's own rules."""
     matched = glance.match(list(question.words), CANDIDATES)
     known: dict[GlancedPassage, Counted] = {}
-    promising = [file for _, file in _ranked(_gathered(glance, question, matched[:_READ], known))]
+    promising = _gathered(glance, question, matched[:_READ], known)
+    promising.sort(key=lambda file: (-sum(file.best_passages(_PLACES)), file.shown_path))
     documents: list[Any] = [file.document for file in promising[:_FILES]]
     chosen = {document.id for document in documents}
     whole = [passage for passage in matched if passage.document_id in chosen]
-    files = _ranked(_gathered(glance, question, whole, known, with_definitions=True))
-    return [
-        (words + sum(each.weight * each.measure(question, file) for each in SIGNALS), file)
-        for words, file in files
-    ]
-
-
-def _ranked(files: Sequence[FileMatch]) -> list[tuple[float, FileMatch]]:
-    pairs = list(zip(fusion.lexical(files), files, strict=True))
-    return sorted(pairs, key=lambda pair: (-pair[0], pair[1].shown_path))
+    files = _gathered(glance, question, whole, known, with_definitions=True)
+    votes = glance.history_votes(list(question.words))
+    for file in files:
+        file.commits = votes.get(file.document.id, 0.0)
+    parts = fusion.score(question, files, _WORDS_ALONE, corpus_of(glance))
+    return [(sum(own.values()), file) for own, file in zip(parts, files, strict=True)]
 
 
 def _gathered(
@@ -213,7 +211,8 @@ def _gathered(
                 stored=stored,
                 passages=tuple(sorted((one for one, _, _ in counted), reverse=True)),
                 bm25=score,
-                found=frozenset(counts),
+                counts=counts,
+                covered=max(question.coverage(found) for _, found, _ in counted),
                 asked=asked,
             )
         )

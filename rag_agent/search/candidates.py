@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rag_agent.search import dense, lexical
+from rag_agent.search.definitions import weight_of
 from rag_agent.search.dense import NoReading, Reading
 from rag_agent.search.matches import ChunkMatch, FileMatch, by_file
 from rag_agent.search.question import Question
-from rag_agent.search.signals import weight_of
 from rag_agent.types import Definition
 
 if TYPE_CHECKING:
     from rag_agent.store import Filter, Store, StoredChunk
 
-_PATHS = 20  # documents by the words of their paths
+_PATHS = 50  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
 _CHUNKS_OF_UNSEEN = 40
 _CHUNKS_BY_CARD = 3  # nothing says yet which of them answers
@@ -31,7 +31,11 @@ def find_candidates(
     meaning, _ = reading.result()
     near = dense.nearest(store, meaning, where) if meaning else {}
     chunks = store.chunks([*dict.fromkeys([*passages, *near, *asked])])
-    unseen = _by_path(store, question, where, {c.document.id for c in chunks.values()})
+    by_path = dict(store.match_paths(list(question.words), _PATHS, where))
+    commits = store.history_votes(list(question.words))
+    # Votes know no filter, which a question with one does not need them for.
+    voted = {} if where else commits
+    unseen = _unseen(store, [by_path, voted], {c.document.id for c in chunks.values()})
     cosines = dict(near)
     if meaning:
         seen = {c.document.id for c in [*chunks.values(), *unseen.values()]}
@@ -45,10 +49,11 @@ def find_candidates(
             for stored in [*chunks.values(), *unseen.values()]
         ]
     )
-    if meaning:
-        cards = dense.cards(store, meaning, [file.document.id for file in files])
-        for file in files:
-            file.card = cards.get(file.document.id)
+    cards = dense.cards(store, meaning, [file.document.id for file in files]) if meaning else {}
+    for file in files:
+        file.card = cards.get(file.document.id)
+        file.commits = commits.get(file.document.id, 0.0)
+        file.by_path = by_path.get(file.document.id, 0.0)
     return files
 
 
@@ -79,26 +84,23 @@ def _definitions(
     return found
 
 
-def _by_path(
-    store: Store, question: Question, where: Filter | None, seen: set[int]
+def _unseen(
+    store: Store, sources: Sequence[Mapping[int, float]], seen: set[int]
 ) -> dict[int, StoredChunk]:
-    """Chunks of files that only their paths found."""
-    ranked = store.match_paths(list(question.words), _PATHS, where)
-    unseen = [document for document, _ in ranked if document not in seen][:_UNSEEN]
-    return {
-        stored.id: stored
-        for document in unseen
-        for stored in store.chunks_of(document)[:_CHUNKS_OF_UNSEEN]
-    }
+    """Chunks of documents that only their paths or the commits that changed them found."""
+    unseen: dict[int, None] = {}
+    for scores in sources:
+        missing = [document for document in scores if document not in seen]
+        best = sorted(missing, key=lambda document: -scores[document])[:_UNSEEN]
+        unseen.update(dict.fromkeys(best))
+    return {stored.id: stored for stored in store.first_chunks([*unseen], _CHUNKS_OF_UNSEEN)}
 
 
 def _by_card(store: Store, near: Sequence[int], seen: set[int]) -> dict[int, StoredChunk]:
     """The first chunks of files that only their cards found."""
     return {
         stored.id: stored
-        for document in near
-        if document not in seen
-        for stored in store.chunks_of(document)[:_CHUNKS_BY_CARD]
+        for stored in store.first_chunks([one for one in near if one not in seen], _CHUNKS_BY_CARD)
     }
 
 
@@ -117,6 +119,7 @@ def _match(
         passages=tuple(sorted((score for score, _, _ in passages), reverse=True)),
         bm25=score,
         cosine=cosines.get(stored.id),
-        found=frozenset(counts),
+        counts=counts,
+        covered=max((question.coverage(found) for _, found, _ in passages), default=0.0),
         asked=tuple(asked.get(stored.id, ())),
     )

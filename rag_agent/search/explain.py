@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from rag_agent.search.rerank import SIGNAL as RERANKER
-from rag_agent.search.signals import MEANING, SIGNALS, WORDS
+from rag_agent.search.signals import PARTS
 from rag_agent.types import Hit
 
 _PHRASES = {
-    WORDS: "its text has words of the question",
-    MEANING: "its meaning is near that of the question",
-    **{signal.name: signal.phrase for signal in SIGNALS},
+    **PARTS,
     RERANKER: "the reranker, which read it together with the question, moved it",
 }
 

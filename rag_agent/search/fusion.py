@@ -1,98 +1,114 @@
-"""Words and meaning brought to one scale and blended."""
+"""From what is measured to scores: signals brought to one scale, weighed and summed by part."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from itertools import chain
+
+from rag_agent.search.facts import Facts
+from rag_agent.search.signals import MEANING, PARTS, SIGNALS, WORDS
+from rag_agent.search.weights import HYBRID, WORDS_ONLY
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rag_agent.search.facts import Corpus
     from rag_agent.search.matches import FileMatch
-    from rag_agent.types import Kind
+    from rag_agent.search.question import Question
 
-# How many of its best places speak for a file: source code answers in several, prose in one.
-_PLACES: dict[Kind, int] = {"code": 3, "prose": 1, "data": 1}
-# How much of its weight the cosine keeps: a sentence model reads prose better than code. When
-# fitted on code, words to meaning were 4.1 : 3, which this gives at alpha 0.4.
-_MEANING: dict[Kind, float] = {"code": 0.5, "prose": 1.0, "data": 1.0}
-# How much of a file's meaning its card tells, which is one window of the whole: with 0.4 it gives
-# half of what all vectors give (nDCG@10 on the semble set 0.893 by words, 0.900, 0.906), with 1 a
-# tenth.
+    Values = Sequence[float | None]
+
+ALPHA = 0.4
+"""The weight of BM25 in the blend at which the weights were fitted; the default of ``ragAlpha``."""
+
+# How much of a file's meaning its card tells while its chunks have no vectors: a card is one window
+# of the whole file. With 0.4 cards give half of what all vectors give (nDCG@10 on the semble set
+# 0.893 by words, 0.900, 0.906), with 1 a tenth.
 _CARD = 0.4
-_PASSAGE_SHARE = 0.56  # best passages against the best chunk as a whole; 2.3 : 1.8 when fitted
+# What stands for a meaning that is not known: a file whose vectors are still to come is neither
+# punished nor preferred.
+_STANDS_FOR_MEANING = f"{WORDS}: best passages"
+_OF_CARD = f"{MEANING}: summary's meaning"
 
 
-def lexical(files: Sequence[FileMatch]) -> list[float]:
-    """For each file how well its words match, in [0, 1], the best of its kind having about 1."""
-    sums = {
-        count: _by_maximum([sum(file.best_passages(count)) for file in files]) for count in (1, 3)
+def score(
+    question: Question, files: Sequence[FileMatch], alpha: float, corpus: Corpus
+) -> list[dict[str, float]]:
+    """For each file what the parts of its score are; their sum orders the files of one question.
+
+    ``alpha`` is the weight of BM25 against that of the cosine, in [0, 1]; without vectors words
+    alone count. ``corpus`` is what the index holds.
+    """
+    facts = [Facts(question, file, corpus) for file in files]
+    values = scaled(facts)
+    is_hybrid = any(known is not None for known in chain(*(values[key] for key in MEANINGS)))
+    if is_hybrid:
+        stand_in(values, len(files))
+    factors = dict.fromkeys(PARTS, 1.0)
+    if is_hybrid:
+        factors[WORDS], factors[MEANING] = alpha / ALPHA, (1 - alpha) / (1 - ALPHA)
+    parts: list[dict[str, float]] = [{} for _ in files]
+    table = HYBRID if is_hybrid else WORDS_ONLY
+    is_prose = [one.kind == "prose" for one in facts]
+    for signal in SIGNALS:
+        weights = table.get(signal.key)
+        if weights is None:
+            continue
+        short, longer, of_prose = weights
+        factor = factors[signal.part]
+        weight, in_prose = (short + longer * question.length) * factor, of_prose * factor
+        for place, value in enumerate(values[signal.key]):
+            gain = value * (in_prose if is_prose[place] else weight) if value else 0.0
+            if gain:
+                parts[place][signal.part] = parts[place].get(signal.part, 0.0) + gain
+    return parts
+
+
+def scaled(facts: Sequence[Facts]) -> dict[str, list[float | None]]:
+    """Every signal of every file, in the order of the files, by the key of the signal."""
+    return {
+        signal.key: _SCALES[signal.scale]([signal.measure(one) for one in facts])
+        for signal in SIGNALS
     }
-    chunks = _by_maximum([file.bm25 for file in files])
-    return [
-        _PASSAGE_SHARE * sums[_PLACES[file.document.kind]][place]
-        + (1 - _PASSAGE_SHARE) * chunks[place]
-        for place, file in enumerate(files)
-    ]
 
 
-def semantic(files: Sequence[FileMatch]) -> list[float | None]:
-    """For each file how near its chunks are in meaning, in [0, 1]; None where it has no vector.
-
-    The middle candidate has 0 and the nearest 1: cosines of one model lie close together, at a
-    height that depends on the question.
-    """
-    scaled = {count: _from_median([_cosine(file, count) for file in files]) for count in (1, 3)}
-    return [scaled[_PLACES[file.document.kind]][place] for place, file in enumerate(files)]
+MEANINGS = tuple(signal.key for signal in SIGNALS if signal.part == MEANING)
 
 
-def of_cards(files: Sequence[FileMatch]) -> list[float | None]:
-    """The same of the files' cards, whose cosines lie at a height of their own."""
-    return _from_median([file.card for file in files])
+def stand_in(values: Mapping[str, list[float | None]], count: int) -> None:
+    """Fill in what is not known of the files' meaning."""
+    for place in range(count):
+        card = values[_OF_CARD][place]
+        words = values[_STANDS_FOR_MEANING][place] or 0.0
+        guess = words if card is None else _CARD * card + (1 - _CARD) * words
+        for key in MEANINGS:
+            if values[key][place] is None:
+                values[key][place] = guess
 
 
-def blend(
-    words: float,
-    meaning: float | None,
-    alpha: float,
-    kind: Kind = "prose",
-    card: float | None = None,
-) -> tuple[float, float]:
-    """What words and meaning contribute: alpha · words + (1 - alpha) · meaning, in two parts.
-
-    ``alpha`` is the weight of BM25, in [0, 1]; for code it is raised towards 1 and stays what it is
-    at both ends. Where the meaning is not known yet the words stand for it: a file whose vectors
-    are still to come is neither punished nor preferred. If it has a ``card``, that speaks beside
-    the words.
-    """
-    if meaning is None:
-        if card is None:
-            return words, 0.0
-        meaning = _CARD * card + (1 - _CARD) * words
-    of_meaning = (1 - alpha) * _MEANING[kind]
-    alpha = alpha / (alpha + of_meaning) if alpha else 0.0
-    return alpha * words, (1 - alpha) * meaning
+def _as_it_is(values: Values) -> list[float | None]:
+    return list(values)
 
 
-def _cosine(file: FileMatch, count: int) -> float | None:
-    cosines = file.best_cosines(count)
-    return math.fsum(cosines) / len(cosines) if cosines else None
+def _by_maximum(values: Values) -> list[float | None]:
+    highest = max((value for value in values if value is not None), default=0.0)
+    return [None if value is None else value / highest if highest > 0 else 0.0 for value in values]
 
 
-def _by_maximum(values: Sequence[float]) -> list[float]:
-    highest = max(values, default=0.0)
-    return [value / highest if highest > 0 else 0.0 for value in values]
-
-
-def _from_median(values: Sequence[float | None]) -> list[float | None]:
+def _from_median(values: Values) -> list[float | None]:
     known = [value for value in values if value is not None]
     low, high = (_median(known), max(known)) if known else (0.0, 0.0)
     if high <= low:
         # All alike, or only one: no reason to prefer any, and none to punish.
         return [None if value is None else 1.0 for value in values]
+    # Below the middle it goes on a little: what is far says something, how far does not.
     return [
-        None if value is None else min(1.0, max(0.0, (value - low) / (high - low)))
+        None if value is None else min(1.0, max(-0.5, (value - low) / (high - low)))
         for value in values
     ]
+
+
+_SCALES = {"": _as_it_is, "maximum": _by_maximum, "median": _from_median}
 
 
 def _median(values: Sequence[float]) -> float:

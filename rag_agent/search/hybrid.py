@@ -12,10 +12,10 @@ from rag_agent.errors import QueryError
 from rag_agent.search import fusion
 from rag_agent.search.candidates import find_candidates
 from rag_agent.search.dense import Meaning, read_meaning
+from rag_agent.search.facts import Corpus, corpus_of
 from rag_agent.search.matches import FileMatch
 from rag_agent.search.passages import choose_chunks, choose_places, evidence
 from rag_agent.search.question import Question, read_question
-from rag_agent.search.signals import MEANING, SIGNALS, WORDS
 from rag_agent.store import filters
 from rag_agent.types import Hit, SearchResults
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class SearchOptions:
     """``alpha`` is the weight of BM25 in the blend, in [0, 1]; the rest is the cosine's."""
 
-    alpha: float = 0.4
+    alpha: float = fusion.ALPHA
 
 
 def search(
@@ -58,8 +58,9 @@ def search(
     reading = read_meaning(store, embedder, question.text)
     with store.snapshot():
         files = find_candidates(store, question, reading, narrowed)
+        corpus = corpus_of(store)
     meaning, without = reading.result()
-    ranked = rank(question, files, alpha)
+    ranked = rank(question, files, alpha, corpus)
     unread: Sequence[str] = ()
     if reranking:
         ranked, unread = reranking.rerank(query, ranked, lambda one: _read_as(question, one, alpha))
@@ -85,17 +86,12 @@ class Scored:
         return sum(self.signals.values())
 
 
-def rank(question: Question, files: Sequence[FileMatch], alpha: float) -> list[Scored]:
-    """Best first: the blend of words and meaning, and what the signals add to or take from it."""
-    scored = []
-    for file, words, meaning, card in zip(
-        files, fusion.lexical(files), fusion.semantic(files), fusion.of_cards(files), strict=True
-    ):
-        from_words, from_meaning = fusion.blend(words, meaning, alpha, file.document.kind, card)
-        signals = {WORDS: from_words, MEANING: from_meaning}
-        for signal in SIGNALS:
-            signals[signal.name] = signal.weight * signal.measure(question, file)
-        scored.append(Scored(file, {name: value for name, value in signals.items() if value}))
+def rank(
+    question: Question, files: Sequence[FileMatch], alpha: float, corpus: Corpus
+) -> list[Scored]:
+    """Best first."""
+    parts = fusion.score(question, files, alpha, corpus)
+    scored = [Scored(file, own) for file, own in zip(files, parts, strict=True)]
     return sorted(scored, key=lambda found: (-found.score, found.file.shown_path))
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
 
+from rag_agent.search.question import SATURATION
 from rag_agent.tokens import runs, stems, words
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     Counted = tuple[float, Mapping[str, int], int]
 
 CANDIDATES = 200  # passages; they hold 0.995 of the files that answer
-_SATURATION = 1.5  # k1: how soon a further occurrence stops counting
 _LENGTH = 0.75  # b: how far a long text is held against its occurrences
+_LENGTH_OF_FILE = 0.3  # files are long for many reasons
+_PASSAGES_OF_CHUNK = 2.5  # on average
+_CHUNKS_OF_FILE = 10
 _STEM_COUNTS = 2  # the file's name counts as if the text said it twice
 _FOLDERS = 3  # the nearest folders; the ones above say more of the project than of the file
 
@@ -64,19 +67,25 @@ def with_words(
     return total
 
 
-def bm25(question: Question, counts: Mapping[str, int], length: int, average: float) -> float:
+def bm25(
+    question: Question,
+    counts: Mapping[str, int],
+    length: float,
+    average: float,
+    share: float = _LENGTH,
+) -> float:
     """The BM25 of a text for the question; 0 or more, 0 only if it has none of its words.
 
     Robertson & Zaragoza, The probabilistic relevance framework, 2009, with the question's own
-    frequencies as factors. ``length`` and ``average`` are in words.
+    frequencies as factors. ``length`` and ``average`` are in words; ``share`` is how far a long
+    text is held against its occurrences (b).
     """
-    norm = _SATURATION * (1 - _LENGTH + _LENGTH * length / max(average, 1.0))
+    norm = SATURATION * (1 - share + share * length / max(average, 1.0))
     score = 0.0
     for word, occurrences in counts.items():  # fewer than the question's words
-        asked = question.words.get(word, 0)
+        asked = question.gains.get(word)
         if asked and occurrences:
-            gain = occurrences * (_SATURATION + 1) / (occurrences + norm)
-            score += asked * question.rarity[word] * gain
+            score += asked * occurrences * (SATURATION + 1) / (occurrences + norm)
     return score
 
 
@@ -108,6 +117,20 @@ def count_chunk(
     length = max(length, math.ceil((everything or 1) * average))
     in_path = path_words(path)
     score = bm25(
-        question, with_words(question, counts, in_path), length + len(in_path), 2.5 * average
+        question,
+        with_words(question, counts, in_path),
+        length + len(in_path),
+        _PASSAGES_OF_CHUNK * average,
     )
     return score, counts
+
+
+def bm25_of_file(
+    question: Question, counts: Mapping[str, int], chunks: int, average: float
+) -> float:
+    """The BM25 of all that matched in a file of so many ``chunks`` as if it were one text.
+
+    ``average`` is the mean length of passages; a file of ten chunks has the mean length.
+    """
+    whole = _PASSAGES_OF_CHUNK * average
+    return bm25(question, counts, chunks * whole, _CHUNKS_OF_FILE * whole, _LENGTH_OF_FILE)

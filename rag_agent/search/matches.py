@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -14,11 +14,12 @@ class ChunkMatch:
     """One chunk that may answer.
 
     ``passages`` are the BM25 of those of its passages that matched, ``bm25`` that of the chunk as
-    a whole, ``cosine`` is None where the chunk has no vector yet, ``found`` are the words of the
-    question in it, ``asked`` the definitions in it whose name stands in the question.
+    a whole, ``cosine`` is None where the chunk has no vector yet, ``counts`` says how often those
+    passages have the words of the question, ``covered`` what share of the question the best one
+    has, ``asked`` are the definitions in it whose name stands in the question.
     """
 
-    __slots__ = ("asked", "bm25", "cosine", "found", "passages", "stored")
+    __slots__ = ("asked", "bm25", "cosine", "counts", "covered", "passages", "stored")
 
     def __init__(
         self,
@@ -26,24 +27,28 @@ class ChunkMatch:
         passages: tuple[float, ...] = (),
         bm25: float = 0.0,
         cosine: float | None = None,
-        found: frozenset[str] = frozenset(),
+        counts: Mapping[str, int] | None = None,
+        covered: float = 0.0,
         asked: tuple[Definition, ...] = (),
     ) -> None:
         self.stored = stored
         self.passages = passages
         self.bm25 = bm25
         self.cosine = cosine
-        self.found = found
+        self.counts = counts or {}
+        self.covered = covered
         self.asked = asked
 
 
 class FileMatch:
     """A file and its candidate chunks. There is at least one chunk.
 
-    ``card`` is the raw cosine of the file's card, None where it has none yet.
+    ``card`` is the raw cosine of the file's card, None where it has none yet. ``commits`` says how
+    much the messages of commits that changed it speak for it, in [0, 1]; ``by_path`` is the BM25
+    of its path, 0 where that did not find it.
     """
 
-    __slots__ = ("card", "chunks", "document", "shown_path")
+    __slots__ = ("by_path", "card", "chunks", "commits", "document", "shown_path")
 
     def __init__(
         self,
@@ -51,14 +56,17 @@ class FileMatch:
         shown_path: str,
         chunks: tuple[ChunkMatch, ...],
         card: float | None = None,
+        commits: float = 0.0,
     ) -> None:
         self.document = document
         self.shown_path = shown_path
         self.chunks = chunks
         self.card = card
+        self.commits = commits
+        self.by_path: float = 0.0
 
-    def best_passages(self, count: int) -> list[float]:
-        """The BM25 of the file's best passages, highest first."""
+    def best_passages(self, count: int | None) -> list[float]:
+        """The BM25 of the file's best passages, or of all, highest first."""
         scores = (score for chunk in self.chunks for score in chunk.passages)
         return sorted(scores, reverse=True)[:count]
 

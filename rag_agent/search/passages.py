@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rag_agent.search.definitions import Likeness, weight_of
 from rag_agent.search.lexical import count_words, path_words
-from rag_agent.search.signals import definition, name_match, weight_of
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def measures(
     question: Question, file: FileMatch
 ) -> tuple[float | None, float, float, float, float, int, float]:
     """The fields of ``Evidence`` in their order."""
-    found = {word for chunk in file.chunks for word in chunk.found}
+    found = {word for chunk in file.chunks for word in chunk.counts}
     if not any(chunk.passages for chunk in file.chunks):
         # Found by meaning or by name: its words were not counted yet.
         for chunk in file.chunks[:_SHOWN]:
@@ -55,17 +55,22 @@ def measures(
     found.update(path_words(file.document.path))
     cosines = file.best_cosines(1)
     bm25 = max(file.best_passages(1), default=0.0)
-    # BM25 counts a word as often as the question has it; a pasted log repeats its words.
-    repeated = sum(question.rarity[word] * count for word, count in question.words.items())
     return (
         cosines[0] if cosines else None,
         question.coverage(found),
         bm25,
-        bm25 / repeated if repeated else 0.0,
-        definition(question, file) + _LIKENESS * name_match(question, file),
+        bm25 / question.weight if question.weight else 0.0,
+        _named(question, file),
         len(question.words),
         question.familiar,
     )
+
+
+def _named(question: Question, file: FileMatch) -> float:
+    """How weighty the names are that the file defines and the question gives, 0 to 1.4."""
+    asked = (weight_of(found, question) for chunk in file.chunks for found in chunk.asked)
+    defined = (found for chunk in file.chunks for found in chunk.stored.chunk.definitions)
+    return max(asked, default=0.0) + _LIKENESS * Likeness(question, defined).best
 
 
 def _scores(question: Question, chunks: Sequence[ChunkMatch], alpha: float) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from rag_agent.errors import QueryError
 from rag_agent.tokens import STOP_WORDS, query_words
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 200_000  # a pasted log; its words are the same further on
 _MOST_WORDS = 64  # the rarest; a bug report with its trace has about 200, and 64 find the same
 _MOST_NAMES = 64
+SATURATION = 1.5  # k1 of BM25: how soon a further occurrence of a word stops counting
+_ALIKE = 4  # letters that two words must begin with to be alike
+_ALIKE_SHARE = 0.7
+_SHORT, _LONG = 8, 20  # words, between which a question becomes long
 _NAME = re.compile(r"[^\W\d]\w*")
 _LONGEST_NAME = 100  # characters
 
@@ -24,18 +28,34 @@ _LONGEST_NAME = 100  # characters
 class Question:
     """A query as the index sees it.
 
-    ``words`` are stems with how often the query has them, ``rarity`` their inverse document
-    frequency over passages (more than 0), ``names`` whatever may be the name of a definition, as
-    written. ``absent`` are the words that no passage holds; they too count in ``coverage``, with
-    the rarity ``rarest``. ``weight`` is the rarity of all words together.
+    ``words`` are stems with their weights (``tokens.query_words``), ``rarity`` their inverse
+    document frequency over passages (more than 0), ``names`` whatever may be the name of a
+    definition, as written. ``absent`` are the words that no passage holds; they too count in
+    ``coverage``, with the rarity ``rarest``. ``gains`` are rarities times weights, ``weight`` is
+    their sum; ``highest`` is the rarity of the rarest word. ``lower`` is the text and
+    ``folded_names`` are the names, in lower case.
     """
 
-    __slots__ = ("absent", "names", "rarest", "rarity", "text", "weight", "words")
+    __slots__ = (
+        "_beginnings",
+        "_mean_rarity",
+        "absent",
+        "folded_names",
+        "gains",
+        "highest",
+        "lower",
+        "names",
+        "rarest",
+        "rarity",
+        "text",
+        "weight",
+        "words",
+    )
 
     def __init__(
         self,
         text: str,
-        words: Mapping[str, int],
+        words: Mapping[str, float],
         rarity: Mapping[str, float],
         names: tuple[str, ...] = (),
         absent: frozenset[str] = frozenset(),
@@ -47,7 +67,30 @@ class Question:
         self.names = names
         self.absent = absent
         self.rarest = rarest
-        self.weight = math.fsum(rarity.values())
+        self.gains = {word: rarity[word] * weight for word, weight in words.items()}
+        self.weight = math.fsum(self.gains.values())
+        self._mean_rarity = math.fsum(rarity.values()) / len(rarity) if rarity else 1.0
+        self.highest = max(rarity.values(), default=1.0) or 1.0
+        self.lower = text.lower()
+        self.folded_names = frozenset(name.lower() for name in names)
+        self._beginnings: dict[str, list[str]] = {}
+        for word in words:
+            if len(word) >= _ALIKE:
+                self._beginnings.setdefault(word[:_ALIKE], []).append(word)
+
+    @property
+    def most(self) -> float:
+        """A bound of the BM25 of a passage: that of one full of the question's words."""
+        return (SATURATION + 1) * self.weight or 1.0
+
+    @property
+    def length(self) -> float:
+        """How long it is, in [0, 1]: 0 up to seven words, 1 from twenty on, by their logarithm.
+
+        Whoever writes much names many things in passing.
+        """
+        words = math.log((len(self.words) + 1) / _SHORT) / math.log(_LONG / _SHORT)
+        return min(1.0, max(0.0, words))
 
     def rarity_of(self, word: str) -> float:
         """The word's rarity; for a word that the question lacks that of its average word."""
@@ -55,17 +98,36 @@ class Question:
         if known is not None:
             return known
         # A question without any word ("???") is answered by meaning alone.
-        return self.weight / len(self.rarity) if self.rarity else 1.0
+        return self._mean_rarity
 
     @property
     def familiar(self) -> float:
         """How common its words are in the project: 0 when none occurs, below 1."""
-        return max(0.0, 1 - self.weight / len(self.rarity) / self.rarest) if self.rarity else 0.0
+        return max(0.0, 1 - self._mean_rarity / self.rarest) if self.rarity else 0.0
 
     def coverage(self, found: Iterable[str]) -> float:
-        """Share of the question's words that were found, weighted by rarity, in [0, 1]."""
-        covered = sum(self.rarity[word] for word in set(found) if word in self.rarity)
-        return covered / self.weight if self.rarity else 0.0
+        """Share of the question's words that were found, by their gains, in [0, 1]."""
+        covered = sum(self.gains[word] for word in set(found) if word in self.gains)
+        return covered / self.weight if self.weight else 0.0
+
+    def share_of(self, words: Collection[str]) -> float:
+        """Share of some words that the question has, weighted by rarity, in [0, 1].
+
+        A word of the question that begins alike (four letters and more) counts 0.7.
+        """
+        total = covered = 0.0
+        for word in words:
+            rarity = self.rarity_of(word)
+            total += rarity
+            if word in self.words:
+                covered += rarity
+            elif self._has_alike(word):
+                covered += _ALIKE_SHARE * rarity
+        return covered / total if total else 0.0
+
+    def _has_alike(self, word: str) -> bool:
+        asked = self._beginnings.get(word[:_ALIKE], ()) if len(word) >= _ALIKE else ()
+        return any(one.startswith(word) or word.startswith(one) for one in asked)
 
 
 def read_question(store: Store | Glance, text: str) -> tuple[Question, list[str]]:
@@ -108,7 +170,7 @@ def rarity(frequency: int, total: int) -> float:
     return math.log(1 + (max(total, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def _rarest(counts: Mapping[str, int], frequencies: Mapping[str, int]) -> list[str]:
+def _rarest(counts: Mapping[str, float], frequencies: Mapping[str, int]) -> list[str]:
     # Words that occur nowhere are the rarest of all, and find nothing.
     occurring = [word for word in counts if frequencies.get(word)]
     return sorted(occurring, key=lambda word: frequencies[word])[:_MOST_WORDS]

@@ -1,254 +1,222 @@
-"""What else than words and meaning speaks for or against a file: one function and one row each.
+"""What speaks for a file and against it: one function and one row each.
 
-To add a signal write a function ``(question, file) -> float in [0, 1]`` and give it a row
-with a weight and a phrase; then compare the evaluation tables before and after.
+To add a signal write a function ``(facts) -> float`` and give it a row in ``SIGNALS``; then fit the
+weights (``rag-agent eval fit``) and compare the evaluation tables before and after. A part gathers
+signals that a person would call by one name.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable
-from functools import lru_cache
-from pathlib import PurePosixPath
 
-from rag_agent.tokens import split_identifier, words
+from rag_agent.search.path_classes import CLASSES
+from rag_agent.tokens import words
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
-    from rag_agent.search.matches import FileMatch
-    from rag_agent.search.question import Question
-    from rag_agent.types import Definition
+    from collections.abc import Callable
+    from typing import Literal
 
-    Measure = Callable[[Question, FileMatch], float]
+    from rag_agent.search.facts import Facts
+
+    Measure = Callable[[Facts], float | None]
+    Scale = Literal["", "maximum", "median"]
+
+# Parts of a score. Words and meaning are what ``alpha`` blends; the others stand beside them.
+WORDS = "words"
+MEANING = "meaning"
+PARTS = {
+    WORDS: "its text has words of the question",
+    MEANING: "its meaning is near that of the question",
+    "file name": "the file's name has words of the question",
+    "folders": "its folders have words of the question",
+    "definition": "it defines a name that the question gives",
+    "defined names": "names it defines are like the question",
+    "commits": "commits that sound like the question changed it",
+    "test": "it is a test, and the question is not about tests",
+    "example": "it is an example, and the question is not about examples",
+    "vendored": "it is a copy of foreign or built code",
+    "changelog": "it is a changelog, and the question is not about changes",
+    "document": "it is a document, and the question does not ask for one",
+    "kind of file": "what other kind of file it is, and where it lies",
+    "size": "how much there is in the file",
+}
 
 
 class Signal:
-    """``weight`` is in units of the blend, whose best file has 1; ``phrase`` is for people."""
+    """One thing that is measured. ``scale`` brings it to [0, 1] among the candidates.
 
-    __slots__ = ("measure", "name", "phrase", "weight")
+    "maximum" divides by the highest; "median" gives the middle one 0 and the highest 1, for values
+    that lie close together at a height that depends on the question. A measure of None is unknown.
+    ``key`` is the name in the table of weights. Documents are judged by those of ``OF_PROSE``.
+    """
 
-    def __init__(self, name: str, weight: float, measure: Measure, phrase: str) -> None:
+    __slots__ = ("key", "measure", "name", "part", "scale")
+
+    def __init__(self, part: str, name: str, measure: Measure, scale: Scale = "") -> None:
+        self.part = part
         self.name = name
-        self.weight = weight
+        self.key = f"{part}: {name}"
         self.measure = measure
-        self.phrase = phrase
+        self.scale = scale
 
 
-def name_coverage(question: Question, file: FileMatch) -> float:
+def strength(facts: Facts) -> float:
+    """The best passage's BM25 as a share of what it could be."""
+    return facts.passages[0] / facts.question.most if facts.passages else 0.0
+
+
+def name_coverage(facts: Facts) -> float:
     """Share of the file name's words that the question has, by rarity.
 
     A word of the question that begins alike (four letters and more) counts 0.7. For names such as
     ``index.js`` the folder is the name.
     """
-    name = _words_of_file(file.document.path)
-    total = sum(question.rarity_of(word) for word in name)
-    covered = sum(question.rarity_of(word) * _similarity(word, question) for word in name)
-    return covered / total if total else 0.0
+    return facts.question.share_of(facts.path.name)
 
 
-def definition(question: Question, file: FileMatch) -> float:
+def name_as_written(facts: Facts) -> float:
+    """1 if the question has the name of the file as one word."""
+    path, question = facts.path, facts.question
+    if len(path.stem) < 3 or not (len(path.name) > 1 or len(question.names) == 1):
+        return 0.0
+    return float(path.stem.replace("-", "_") in question.folded_names)
+
+
+def path_as_written(facts: Facts) -> float:
+    """1 if the question has the file's name with its ending."""
+    name = facts.path.file
+    return float("." in name and name in facts.question.lower)
+
+
+def rarest_in_name(facts: Facts) -> float:
+    """The rarity of the rarest word of the question that the file's name has, of its rarest."""
+    rarity = facts.question.rarity
+    highest = max((rarity[word] for word in facts.path.name if word in rarity), default=0.0)
+    return highest / facts.question.highest
+
+
+def definition(facts: Facts) -> float:
     """How weighty the definitions are that the question asks for by name."""
-    return max(
-        (weight_of(found, question) for chunk in file.chunks for found in chunk.asked), default=0.0
-    )
+    return max(facts.asked, default=0.0)
 
 
-def sought(question: Question, file: FileMatch) -> float:
+def sought(facts: Facts) -> float:
     """The same, if the question is nothing but that name: then its definition is the answer.
 
     Half of it for being defined at all: a short class is still what was asked for.
     """
-    weight = definition(question, file) if len(question.names) == 1 else 0.0
+    weight = definition(facts) if len(facts.question.names) == 1 else 0.0
     return (1 + weight) / 2 if weight else 0.0
 
 
-def name_match(question: Question, file: FileMatch) -> float:
-    """How well the best of the defined names fits the question: share of both, by rarity."""
-    rarity = question.rarity
-    asked = sum(rarity.values())
-    best = 0.0
-    for chunk in file.chunks:
-        for found in chunk.stored.chunk.definitions:
-            name = _words_of_name(found.name)
-            if not name.isdisjoint(rarity):  # few are not, of thousands
-                common = sum(rarity[word] for word in name & rarity.keys())
-                own = sum(question.rarity_of(word) for word in name)
-                best = max(best, 2 * common / (asked + own))
-    return best
+def _of_class(name: str, *, asked: bool) -> Measure:
+    wanted = CLASSES[name].asked
+
+    def measure(facts: Facts) -> float:
+        if name not in facts.path.classes:
+            return 0.0
+        return float(bool(wanted and not facts.question.words.keys().isdisjoint(wanted)) == asked)
+
+    return measure
 
 
-def test(question: Question, file: FileMatch) -> float:
-    """1 for tests, mocks and fixtures unless the question is about them."""
-    return _is_of_class(_TEST, question, file.document.path)
+_DOCUMENT_WORDS = frozenset(
+    words(
+        "document documents documentation docs readme guide manual tutorial changelog release "
+        "notes install installation faq note paper article chapter"
+    )
+)
 
 
-def example(question: Question, file: FileMatch) -> float:
-    """1 for examples, demonstrations and benchmarks unless the question is about them."""
-    return _is_of_class(_EXAMPLE, question, file.document.path)
+def _is_prose(facts: Facts, *, asked: bool) -> float:
+    wants = not facts.question.words.keys().isdisjoint(_DOCUMENT_WORDS)
+    return float(facts.kind == "prose" and wants == asked)
 
-
-def vendored(question: Question, file: FileMatch) -> float:
-    """1 for code of others, or built code, in the tree unless the question is about it."""
-    return _is_of_class(_VENDORED, question, file.document.path)
-
-
-def history(question: Question, file: FileMatch) -> float:
-    """1 for changelogs, which mention everything, unless the question is about changes."""
-    # history.py is the code of something.
-    return _is_of_class(_HISTORY, question, file.document.path) * _is_prose(file)
-
-
-def prose(question: Question, file: FileMatch) -> float:
-    """1 for documents unless the question is about documents.
-
-    Where there are no other files it takes the same from each and changes nothing.
-    """
-    return _is_prose(file) * (not _DOCUMENT_WORDS & question.words.keys())
-
-
-# The two parts of the blend, beside which the signals stand in a hit.
-WORDS = "words"
-MEANING = "meaning"
 
 SIGNALS: tuple[Signal, ...] = (
-    Signal("file name", 0.35, name_coverage, "the file's name has words of the question"),
-    Signal("definition", 0.42, definition, "it defines a name that the question gives"),
-    Signal("sought", 1.0, sought, "the question is nothing but a name that it defines"),
-    Signal("defined names", 0.3, name_match, "a name it defines is like the question"),
-    Signal("test", -0.42, test, "it is a test, and the question is not about tests"),
-    Signal("example", -0.35, example, "it is an example, and the question is not about examples"),
-    Signal("vendored", -0.49, vendored, "it is a copy of foreign or built code"),
-    Signal("history", -0.3, history, "it is a changelog, and the question is not about changes"),
-    Signal("document", -0.15, prose, "it is a document, and the question does not ask for one"),
-)
-
-
-@lru_cache(maxsize=50_000)
-def _words_of_name(name: str) -> frozenset[str]:
-    return frozenset(words(name))
-
-
-@lru_cache(maxsize=10_000)
-def _words_of_file(path: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words(_telling_name(path))))
-
-
-# Names that say nothing: the folder they lie in is what people call them.
-_PLAIN_NAMES = frozenset({"mod", "lib", "index", "__init__", "init", "main", "__main__"})
-
-
-def _telling_name(path: str) -> str:
-    pure = PurePosixPath(path)
-    stem = pure.name.split(".", 1)[0] or pure.name
-    return pure.parent.name if stem in _PLAIN_NAMES and pure.parent.name else stem
-
-
-def _similarity(word: str, question: Question) -> float:
-    if word in question.words:
-        return 1.0
-    alike = len(word) >= 4 and any(
-        len(asked) >= 4 and (asked.startswith(word) or word.startswith(asked))
-        for asked in question.words
-    )
-    return 0.7 if alike else 0.0
-
-
-_KIND_WEIGHTS = {
-    "type": 1.0,
-    "module": 1.0,
-    "function": 0.6,
-    "constant": 0.35,
-    "implementation": 0.25,
-}
-_LONG_DEFINITION = 200  # lines; longer ones are no weightier
-
-
-def weight_of(found: Definition, question: Question) -> float:
-    """How much it says that the question names this definition, in [0, 1]."""
-    length = min(found.end - found.start + 1, _LONG_DEFINITION)
-    size = math.log(1 + length) / math.log(1 + _LONG_DEFINITION)
-    return _KIND_WEIGHTS[found.kind] * size * _is_meant(found.name, question)
-
-
-def _is_meant(name: str, question: Question) -> float:
-    """1 if the question writes the name as a name, less for a word that is also a name."""
-    if len(question.names) == 1:
-        return 1.0
-    written = [given for given in question.names if given.lower() == name.lower()]
-    if any("_" in given.strip("_") or len(split_identifier(given)) > 1 for given in written):
-        return 1.0
-    return 0.7 if any(given == name and not given.islower() for given in written) else 0.3
-
-
-class _PathClass:
-    """Folders and file names of a class of files, and the words of a question about them."""
-
-    __slots__ = ("asked", "folders", "names")
-
-    def __init__(
-        self, folders: frozenset[str], names: re.Pattern[str], asked: frozenset[str]
-    ) -> None:
-        self.folders = folders
-        self.names = names
-        self.asked = asked
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(words(text))
-
-
-_TEST = _PathClass(
-    frozenset(
-        "test tests __tests__ testing spec specs __mocks__ mock mocks fixture fixtures testdata "
-        "e2e snapshots __snapshots__".split()
+    Signal(WORDS, "best passage", lambda f: f.passages[0] if f.passages else 0.0, "maximum"),
+    Signal(WORDS, "best passages", lambda f: math.fsum(f.passages[:3]), "maximum"),
+    Signal(WORDS, "strength", strength),
+    Signal(WORDS, "best chunk", lambda f: f.chunks[0], "maximum"),
+    Signal(WORDS, "best chunks", lambda f: math.fsum(f.chunks[:3]), "maximum"),
+    Signal(WORDS, "whole file", lambda f: f.whole, "maximum"),
+    Signal(WORDS, "words in file", lambda f: f.covered),
+    Signal(WORDS, "words in chunk", lambda f: f.covered_by_chunk),
+    Signal(WORDS, "words in passage", lambda f: f.covered_by_passage),
+    Signal(WORDS, "passages", lambda f: math.log1p(len(f.passages)) / 4),
+    Signal(MEANING, "best chunks' meaning", lambda f: f.cosine_of_three, "median"),
+    Signal(MEANING, "best chunk's meaning", lambda f: f.cosine, "median"),
+    Signal(MEANING, "summary's meaning", lambda f: f.card, "median"),
+    Signal("file name", "name covered", name_coverage),
+    Signal("file name", "whole name", lambda f: float(name_coverage(f) >= 1)),
+    Signal("file name", "question in name", lambda f: f.question.coverage(f.path.name)),
+    Signal("file name", "rarest word", rarest_in_name),
+    Signal("file name", "short name", lambda f: 1 / max(1, len(f.path.name))),
+    Signal("file name", "as written", name_as_written),
+    Signal("file name", "with its ending", path_as_written),
+    Signal("folders", "nearest folder", lambda f: f.question.share_of(f.path.folder)),
+    Signal("folders", "all folders", lambda f: f.question.share_of(f.path.folders)),
+    Signal("folders", "question in folders", lambda f: f.question.coverage(f.path.folders)),
+    Signal("folders", "path", lambda f: f.file.by_path, "maximum"),
+    Signal("folders", "question in path", lambda f: f.question.coverage(f.path.words)),
+    Signal("definition", "definition", definition),
+    Signal("definition", "definitions", lambda f: min(math.fsum(f.asked), 3.0) / 3),
+    Signal("definition", "written as code", lambda f: f.named_as_code),
+    Signal("definition", "sought", sought),
+    Signal("defined names", "best name", lambda f: f.names.best),
+    Signal("defined names", "whole name", lambda f: f.names.whole),
+    Signal("defined names", "type", lambda f: f.names.of_types),
+    Signal("defined names", "function", lambda f: f.names.of_functions),
+    Signal("defined names", "question in names", lambda f: f.names.weight),
+    Signal("defined names", "headings", lambda f: f.in_headings),
+    Signal("commits", "commits", lambda f: f.commits),
+    *(
+        Signal(
+            name if name in PARTS and not asked else "kind of file",
+            f"{name}, asked for" if asked else name,
+            _of_class(name, asked=asked),
+        )
+        for name, kind in CLASSES.items()
+        for asked in ((False, True) if kind.asked else (False,))
     ),
-    re.compile(
-        r"^(?:tests?|conftest)[_.\-]|^conftest$|[_.\-](?:tests?|specs?|mocks?)(?=\.|$)"
-        r"|[a-z0-9](?:Tests?|Specs?|Mock)(?=\.)"
-    ),
-    _stems("test tests testing spec mock fixture assert assertion e2e snapshot pytest unittest"),
-)
-_EXAMPLE = _PathClass(
-    frozenset(
-        "example examples demo demos sample samples tutorial tutorials benchmark benchmarks "
-        "bench docs_src playground".split()
-    ),
-    re.compile(r"^(?:example|demo|sample|bench(?:mark)?)s?[_.\-]|[_.\-](?:example|demo|bench)\."),
-    _stems("example demo sample tutorial benchmark bench playground"),
-)
-_VENDORED = _PathClass(
-    frozenset(
-        "vendor vendored _vendor third_party third-party thirdparty 3rdparty external extern deps "
-        "node_modules bundled dist".split()
-    ),
-    re.compile(r"\.min\.(?:js|css)$"),
-    _stems("vendor vendored third party external bundled dist"),
-)
-_HISTORY = _PathClass(
-    frozenset({"newsfragments", "changelog.d", "changelogs"}),
-    re.compile(
-        r"^(?:change(?:s|log)|history|news|releases?|release[_-]?notes|whats[_-]?new)(?=[_.\-]|$)",
-        re.IGNORECASE,
-    ),
-    _stems("change changed changelog history release released version news"),
-)
-_DOCUMENT_WORDS = _stems(
-    "document documents documentation docs readme guide manual tutorial changelog release notes "
-    "install installation faq note paper article chapter"
+    Signal("document", "document", lambda f: _is_prose(f, asked=False)),
+    Signal("kind of file", "document, asked for", lambda f: _is_prose(f, asked=True)),
+    Signal("kind of file", "data", lambda f: float(f.kind == "data")),
+    Signal("kind of file", "language of the project", lambda f: f.common),
+    Signal("kind of file", "plain name", lambda f: float(f.path.is_plain)),
+    Signal("kind of file", "depth", lambda f: min(f.path.depth, 8) / 8),
+    Signal("size", "chunks", lambda f: math.log1p(f.size) / 5),
+    Signal("size", "one chunk", lambda f: float(f.size <= 1)),
+    Signal("size", "definitions", lambda f: math.log1p(f.defined) / 5),
+    Signal("size", "no definitions", lambda f: float(not f.defined)),
 )
 
-
-def _is_prose(file: FileMatch) -> float:
-    return float(file.document.kind == "prose")
-
-
-def _is_of_class(kind: _PathClass, question: Question, path: str) -> float:
-    return float(_matches(kind, path) and not kind.asked & question.words.keys())
-
-
-@lru_cache(maxsize=10_000)
-def _matches(kind: _PathClass, path: str) -> bool:
-    pure = PurePosixPath(path)
-    folders: Iterable[str] = (folder.lower() for folder in pure.parent.parts)
-    return any(folder in kind.folders for folder in folders) or bool(kind.names.search(pure.name))
+# What counts of a document. It is judged by less than code, whose names and folders say more; there
+# are few labelled questions about documents, too, from which much could not be learned.
+OF_PROSE = frozenset(
+    {
+        "words: best passage",
+        "words: best chunk",
+        "words: strength",
+        "words: words in passage",
+        "words: words in chunk",
+        "meaning: best chunks' meaning",
+        "meaning: best chunk's meaning",
+        "meaning: summary's meaning",
+        "file name: name covered",
+        "file name: question in name",
+        "file name: as written",
+        "file name: with its ending",
+        "folders: question in path",
+        "defined names: headings",
+        "test: test",
+        "example: example",
+        "vendored: vendored",
+        "changelog: changelog",
+        "document: document",
+        "kind of file: document, asked for",
+        "kind of file: translation",
+        "kind of file: legacy",
+    }
+)

@@ -24,9 +24,23 @@ _LAST_SYNC = "last_sync"
 
 
 class GlancedFile:
-    """A document: its place on disk and among hits, and what was true when it was read."""
+    """A document: its place on disk and among hits, and what was true when it was read.
 
-    __slots__ = ("absolute", "id", "kind", "mtime_ns", "path", "sha256", "shown_path", "size")
+    ``chunks`` counts those that it is cut into.
+    """
+
+    __slots__ = (
+        "absolute",
+        "chunks",
+        "id",
+        "kind",
+        "language",
+        "mtime_ns",
+        "path",
+        "sha256",
+        "shown_path",
+        "size",
+    )
 
     def __init__(
         self,
@@ -35,6 +49,8 @@ class GlancedFile:
         kind: str,
         shown_path: str,
         absolute: str,
+        language: str,
+        chunks: int,
         size: int,
         mtime_ns: int,
         sha256: str,
@@ -44,6 +60,8 @@ class GlancedFile:
         self.kind = kind
         self.shown_path = shown_path
         self.absolute = absolute
+        self.language = language
+        self.chunks = chunks
         self.size = size
         self.mtime_ns = mtime_ns
         self.sha256 = sha256
@@ -138,6 +156,10 @@ class Glance:
         """Mean length of a passage's text in words; 0 without passages."""
         return lexical.average_passage_words(self._database)
 
+    def language_shares(self) -> dict[str, float]:
+        """How many files of code each language has, as a share of the most common one's."""
+        return lexical.language_shares(self._database)
+
     def passage_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """In how many passages each word stands; words that none has are absent."""
         return lexical.passage_frequencies(self._database, words)
@@ -168,7 +190,8 @@ class Glance:
         """Documents by id."""
         shown = roots.Shown(self._database)
         rows = self._database.rows(
-            "SELECT d.id, d.root_id, d.path, d.kind, d.size, d.mtime_ns, d.sha256 "
+            "SELECT d.id, d.root_id, d.path, d.kind, d.language, d.chunks, d.size, d.mtime_ns, "
+            "       d.sha256 "
             "FROM json_each(?) AS w CROSS JOIN documents AS d ON d.id = w.value",
             (json.dumps(list(document_ids)),),
         )
@@ -179,9 +202,11 @@ class Glance:
                 kind,
                 shown.path(root, path),
                 shown.absolute(root, path),
+                language,
+                chunks,
                 *source,
             )
-            for identifier, root, path, kind, *source in rows
+            for identifier, root, path, kind, language, chunks, *source in rows
         }
 
     def chunks(self, chunk_ids: Collection[int]) -> dict[int, GlancedChunk]:

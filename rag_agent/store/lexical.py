@@ -134,6 +134,15 @@ def average_passage_words(database: Database) -> float:
     return float(found or 0.0)
 
 
+def language_shares(database: Database) -> dict[str, float]:
+    """How many files of code each language has, as a share of the most common one's."""
+    rows: list[tuple[str, int]] = database.rows(
+        "SELECT language, count(*) FROM documents WHERE kind = 'code' GROUP BY language"
+    )
+    most = max((count for _, count in rows), default=1)
+    return {language: count / most for language, count in rows}
+
+
 def affordable(frequencies: Sequence[int], postings: int) -> int:
     """How many of the ascending frequencies fit into the budget; at least one."""
     total = 0

@@ -240,5 +240,10 @@ def _file_cards(database: Database) -> None:
     )
 
 
-_STEPS: tuple[Callable[[Database], None], ...] = (_first, _history, _file_cards)
+def _languages(database: Database) -> None:
+    """Counting the files of each language reads nothing else of them."""
+    database.rows("CREATE INDEX documents_languages ON documents (kind, language)")
+
+
+_STEPS: tuple[Callable[[Database], None], ...] = (_first, _history, _file_cards, _languages)
 VERSION = len(_STEPS)

@@ -248,6 +248,10 @@ class Store:
         """How many passages there are."""
         return lexical.passage_count(self._database)
 
+    def language_shares(self) -> dict[str, float]:
+        """How many files of code each language has, as a share of the most common one's."""
+        return lexical.language_shares(self._database)
+
     def average_passage_words(self) -> float:
         """Mean number of words in a passage, 0 without passages."""
         return lexical.average_passage_words(self._database)
@@ -303,6 +307,15 @@ class Store:
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
         """All chunks of a document with their passages, in order."""
         return reading.chunks(self._database, "c.document_id = ?", (document_id,), whole=True)
+
+    def first_chunks(self, document_ids: Sequence[int], most: int) -> list[StoredChunk]:
+        """The first chunks of documents without their passages, up to so many of each."""
+        ids = json.dumps([int(identifier) for identifier in document_ids])
+        return reading.chunks(
+            self._database,
+            "c.document_id IN (SELECT value FROM json_each(?)) AND c.position < ?",
+            (ids, most),
+        )
 
     def definitions(
         self, names: Sequence[str], where: Filter | None = None

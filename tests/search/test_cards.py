@@ -3,10 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 from rag_agent.search import search
-from rag_agent.search.fusion import blend
 from rag_agent.store import Store
 from rag_agent.types import SearchResults
 
@@ -57,12 +55,3 @@ def test_far_files_found_by_their_cards_come_after_near_ones(indexed: Any) -> No
     deal(store, {path: 3.0 * number for number, path in enumerate(reversed(files))})
     paths = [hit.path for hit in ask(store, "zebra").hits]
     assert paths == list(reversed(files))[:10]
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.4, 1.0])
-def test_a_card_moves_the_blend_less_than_the_vectors_of_chunks(alpha: float) -> None:
-    far, near = (sum(blend(0.5, None, alpha, "code", card)) for card in (0.0, 1.0))
-    lowest, highest = (sum(blend(0.5, meaning, alpha, "code")) for meaning in (0.0, 1.0))
-    assert lowest <= far <= 0.5 <= near <= highest
-    assert (near - far < highest - lowest) == (alpha < 1)
-    assert blend(0.5, None, alpha, "code", None) == (0.5, 0.0)

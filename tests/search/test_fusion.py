@@ -4,10 +4,23 @@ from collections.abc import Sequence
 
 import pytest
 
-from rag_agent.search.fusion import blend, lexical, semantic
+from rag_agent.search import fusion
+from rag_agent.search.facts import Corpus, Facts
 from rag_agent.search.matches import ChunkMatch, FileMatch
+from rag_agent.search.question import Question
+from rag_agent.search.signals import MEANING, OF_PROSE, SIGNALS, WORDS
+from rag_agent.search.weights import HYBRID, WORDS_ONLY
 from rag_agent.store import StoredChunk
+from rag_agent.tokens import query_words
 from rag_agent.types import Chunk, Kind, Root, Source, StoredDocument
+
+CORPUS = Corpus(100.0, {"python": 1.0})
+KEYS = [signal.key for signal in SIGNALS]
+
+
+def ask(text: str) -> Question:
+    words = query_words(text)
+    return Question(text, words, dict.fromkeys(words, 2.0), names=tuple(text.split()))
 
 
 def file(
@@ -16,65 +29,104 @@ def file(
     *,
     bm25: float = 0.0,
     kind: Kind = "code",
+    card: float | None = None,
+    path: str = "src/a.py",
 ) -> FileMatch:
     """A file whose first chunk has all the passages, and one chunk for each cosine."""
     document = StoredDocument(
-        1, Root(1, "/r"), "a.py", kind, "", "", Source(1, 1, ""), len(cosines), False
+        1, Root(1, "/r"), path, kind, "python", "", Source(1, 1, ""), len(cosines), False
     )
-    stored = StoredChunk(1, document, Chunk("a.py", 1, 9, "text"), "a.py")
+    stored = StoredChunk(1, document, Chunk(path, 1, 9, "text"), path)
     chunks = [
         ChunkMatch(stored, tuple(passages) if place == 0 else (), bm25, cosine)
         for place, cosine in enumerate(cosines)
     ]
-    return FileMatch(document, "a.py", tuple(chunks))
+    return FileMatch(document, path, tuple(chunks), card)
 
 
-def test_code_is_judged_by_its_three_best_passages_and_its_best_chunk() -> None:
-    best, half = lexical([file([4.0, 3.0, 3.0, 9.0], bm25=8.0), file([8.0], bm25=4.0)])
-    assert best == pytest.approx(1.0)  # 9 + 4 + 3 = 16 is the most
-    assert half == pytest.approx(0.56 * 0.5 + 0.44 * 0.5)
+def measured(files: Sequence[FileMatch], key: str) -> list[float | None]:
+    return fusion.scaled([Facts(ask("needle"), one, CORPUS) for one in files])[key]
 
 
-def test_prose_is_judged_by_its_best_passage_alone() -> None:
-    one = file([8.0], bm25=1.0, kind="prose")
-    many = file([6.0, 6.0, 6.0], bm25=1.0, kind="prose")
-    assert lexical([one, many])[0] > lexical([one, many])[1]
+def scores(files: Sequence[FileMatch], alpha: float = fusion.ALPHA) -> list[float]:
+    return [sum(parts.values()) for parts in fusion.score(ask("needle"), files, alpha, CORPUS)]
+
+
+def test_passages_are_measured_by_the_best_file() -> None:
+    files = [file([4.0, 3.0, 3.0, 9.0]), file([8.0])]
+    assert measured(files, "words: best passages") == pytest.approx([1.0, 0.5])  # 9 + 4 + 3 = 16
+    assert measured(files, "words: best passage") == pytest.approx([1.0, 8 / 9])
 
 
 def test_words_that_match_nowhere_give_zero() -> None:
-    assert lexical([file(), file()]) == [0.0, 0.0]
-    assert lexical([]) == []
+    assert measured([file(), file()], "words: best passages") == [0.0, 0.0]
+    assert fusion.score(ask("needle"), [], 0.4, CORPUS) == []
 
 
 def test_the_nearest_file_has_one_and_the_middle_one_zero() -> None:
-    files = [file(cosines=[cosine]) for cosine in (0.2, 0.3, 0.4, 0.5, 0.7)]
-    assert semantic(files) == pytest.approx([0.0, 0.0, 0.0, 1 / 3, 1.0])
+    files = [file(cosines=[cosine]) for cosine in (0.3, 0.35, 0.4, 0.5, 0.7)]
+    near = measured(files, "meaning: best chunk's meaning")
+    assert near == pytest.approx([-1 / 3, -1 / 6, 0.0, 1 / 3, 1.0])
 
 
-def test_code_is_near_by_the_mean_of_three_chunks_and_prose_by_one() -> None:
-    single = [0.6, 0.1, 0.1]
-    low = file(cosines=[0.1])
-    assert semantic([file(cosines=single), file(cosines=[0.5] * 3), low])[1] == 1.0
-    prose = [file(cosines=single, kind="prose"), file(cosines=[0.5] * 3, kind="prose"), low]
-    assert semantic(prose)[0] == 1.0
+def test_a_file_is_near_by_the_mean_of_its_three_nearest_chunks() -> None:
+    files = [file(cosines=[0.6, 0.1, 0.1]), file(cosines=[0.5] * 3), file(cosines=[0.1])]
+    assert measured(files, "meaning: best chunks' meaning")[1] == 1.0
+    assert measured(files, "meaning: best chunk's meaning")[0] == 1.0
 
 
-def test_a_file_without_a_vector_is_not_known_rather_than_far() -> None:
-    assert semantic([file(cosines=[None]), file(cosines=[0.4, None])]) == [None, 1.0]
-    assert semantic([file(cosines=[None])]) == [None]
+def test_what_is_not_known_of_a_files_meaning_is_neither_zero_nor_one() -> None:
+    files = [file(cosines=[None]), file(cosines=[0.4, None]), file(cosines=[None])]
+    assert measured(files, "meaning: best chunk's meaning") == [None, 1.0, None]
+    assert measured([file()], "meaning: best chunk's meaning") == [None]
 
 
-def test_alpha_is_the_weight_of_the_words() -> None:
-    assert blend(1.0, 0.5, 0.4) == pytest.approx((0.4, 0.3))
-    assert blend(1.0, 0.5, 1.0) == (1.0, 0.0)
-    assert blend(1.0, 0.5, 0.0) == (0.0, 0.5)
+def test_the_nearer_of_two_files_alike_in_words_comes_first() -> None:
+    far, middle, near = scores([file([5.0], [cosine]) for cosine in (0.1, 0.2, 0.6)])
+    assert far < middle < near
 
 
-def test_code_gives_meaning_half_the_weight_and_keeps_both_ends() -> None:
-    assert blend(1.0, 1.0, 0.4, "code") == pytest.approx((4 / 7, 3 / 7))
-    assert blend(1.0, 0.5, 1.0, "code") == (1.0, 0.0)
-    assert blend(1.0, 0.5, 0.0, "code") == (0.0, 0.5)
+def test_alpha_takes_from_meaning_what_it_gives_to_words() -> None:
+    files = [file([9.0], [0.1]), file([3.0], [0.6]), file([1.0], [0.2])]
+    by_words, by_meaning = scores(files, alpha=1.0), scores(files, alpha=0.0)
+    assert by_words.index(max(by_words)) == 0
+    assert by_meaning.index(max(by_meaning)) == 1
+    for alpha, absent in ((1.0, MEANING), (0.0, WORDS)):
+        parts = fusion.score(ask("needle"), files, alpha, CORPUS)
+        assert all(absent not in own for own in parts)
 
 
-def test_words_stand_for_a_meaning_that_is_not_known() -> None:
-    assert blend(0.8, None, 0.4) == (0.8, 0.0)
+def test_words_stand_for_a_meaning_that_is_still_to_come() -> None:
+    others = [file([1.0], [cosine]) for cosine in (0.1, 0.2, 0.3)]
+    without = file([9.0], [None])
+    ranked = scores([without, *others])
+    assert ranked[0] == max(ranked)
+
+
+@pytest.mark.parametrize("kind", ["code", "prose"])
+def test_a_card_moves_a_file_without_vectors_less_than_vectors_do(kind: Kind) -> None:
+    def spread(make: list[FileMatch]) -> float:
+        ranked = scores([*make, file([1.0], [0.2], card=0.2), file([1.0], [0.3], card=0.3)])
+        return ranked[1] - ranked[0]
+
+    by_card = spread([file([5.0], kind=kind, card=card) for card in (0.1, 0.6)])
+    by_both = spread([file([5.0], [c], kind=kind, card=c) for c in (0.1, 0.6)])
+    assert 0 < by_card < by_both
+
+
+def test_without_any_vector_the_weights_are_those_of_words_alone() -> None:
+    parts = fusion.score(ask("needle"), [file([9.0]), file([3.0])], 0.0, CORPUS)
+    assert all(own.get(WORDS, 0.0) > 0 for own in parts)  # alpha has nothing to blend
+
+
+def test_the_tables_name_signals_and_meaning_has_no_weight_in_words_alone() -> None:
+    assert set(HYBRID) <= set(KEYS)
+    assert set(WORDS_ONLY) <= {key for key in KEYS if key not in fusion.MEANINGS}
+    assert set(KEYS) >= OF_PROSE
+    for table in (HYBRID, WORDS_ONLY):
+        assert {key for key, weights in table.items() if weights[2]} <= OF_PROSE
+
+
+def test_a_test_yields_to_what_it_tests() -> None:
+    source, test = scores([file([5.0]), file([5.0], path="tests/test_a.py")])
+    assert source > test

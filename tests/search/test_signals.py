@@ -5,11 +5,16 @@ from collections.abc import Sequence
 import pytest
 
 from rag_agent.search import signals
+from rag_agent.search.definitions import Likeness
+from rag_agent.search.facts import Corpus, Facts
 from rag_agent.search.matches import ChunkMatch, FileMatch
+from rag_agent.search.path_classes import CLASSES, path_facts
 from rag_agent.search.question import Question
 from rag_agent.store import StoredChunk
 from rag_agent.tokens import query_words
 from rag_agent.types import Chunk, Definition, Kind, Root, Source, StoredDocument
+
+CORPUS = Corpus(100.0, {"python": 1.0})
 
 
 def ask(text: str) -> Question:
@@ -32,8 +37,17 @@ def file(
     return FileMatch(document, path, (match,))
 
 
+def facts(text: str, found: FileMatch) -> Facts:
+    return Facts(ask(text), found, CORPUS)
+
+
 def coverage(text: str, path: str) -> float:
-    return signals.name_coverage(ask(text), file(path))
+    return signals.name_coverage(facts(text, file(path)))
+
+
+def measured(key: str, text: str, found: FileMatch) -> float:
+    signal = next(signal for signal in signals.SIGNALS if signal.key == key)
+    return signal.measure(facts(text, found)) or 0.0
 
 
 def test_the_more_of_its_name_the_question_has_the_more_a_file_gains() -> None:
@@ -67,7 +81,7 @@ SHORT = Definition("HTTPSHandler", "type", 1, 2)
 
 
 def defined(text: str, definition: Definition) -> float:
-    return signals.definition(ask(text), file("a.py", [definition], asked=True))
+    return signals.definition(facts(text, file("a.py", [definition], asked=True)))
 
 
 def test_a_class_weighs_more_than_a_function_and_a_long_one_more_than_a_short() -> None:
@@ -82,42 +96,68 @@ def test_a_name_written_as_a_name_weighs_more_than_a_word_that_is_also_one() -> 
 
 
 def test_a_definition_that_was_not_asked_for_weighs_nothing() -> None:
-    assert signals.definition(ask("HTTPSHandler"), file("a.py", [CLASS])) == 0.0
+    assert signals.definition(facts("HTTPSHandler", file("a.py", [CLASS]))) == 0.0
 
 
 def test_the_best_defined_name_counts_by_what_it_shares_with_the_question() -> None:
-    near = file(
-        "a.py", [Definition("x", "function", 1, 2), Definition("parse_qs", "function", 3, 9)]
-    )
-    far = file("b.py", [Definition("parse_everything_else_too", "function", 1, 9)])
     asked = ask("parse qs")
-    assert signals.name_match(asked, near) > signals.name_match(asked, far) > 0
-    assert signals.name_match(asked, file("c.py")) == 0.0
+    near = [Definition("x", "function", 1, 2), Definition("parse_qs", "function", 3, 9)]
+    far = [Definition("parse_everything_else_too", "function", 1, 9)]
+    assert Likeness(asked, near).best > Likeness(asked, far).best > 0
+    assert Likeness(asked, near).whole > Likeness(asked, far).whole == 0
+    assert Likeness(asked, []).best == 0.0
+
+
+def test_names_of_types_and_of_functions_are_told_apart() -> None:
+    found = Likeness(ask("url parser"), [Definition("UrlParser", "type", 1, 9)])
+    assert found.of_types == found.best > 0
+    assert found.of_functions == 0.0
 
 
 @pytest.mark.parametrize(
-    ("signal", "path"),
+    ("name", "path"),
     [
-        (signals.test, "tests/core/url.py"),
-        (signals.test, "src/url_test.go"),
-        (signals.test, "src/test_url.py"),
-        (signals.test, "src/UrlTests.cs"),
-        (signals.test, "web/url.spec.ts"),
-        (signals.test, "pkg/testdata/url.json"),
-        (signals.test, "conftest.py"),
-        (signals.example, "examples/url.py"),
-        (signals.example, "docs_src/url.py"),
-        (signals.example, "src/url_example.go"),
-        (signals.vendored, "third_party/url.c"),
-        (signals.vendored, "web/vendor/jquery.js"),
-        (signals.vendored, "web/jquery.min.js"),
-        (signals.vendored, "dist/url.js"),
+        ("test", "tests/core/url.py"),
+        ("test", "src/url_test.go"),
+        ("test", "src/test_url.py"),
+        ("test", "src/UrlTests.cs"),
+        ("test", "web/url.spec.ts"),
+        ("test", "pkg/testdata/url.json"),
+        ("test", "conftest.py"),
+        ("example", "examples/url.py"),
+        ("example", "docs_src/url.py"),
+        ("example", "src/url_example.go"),
+        ("vendored", "third_party/url.c"),
+        ("vendored", "web/vendor/jquery.js"),
+        ("vendored", "web/jquery.min.js"),
+        ("vendored", "dist/url.js"),
+        ("changelog", "CHANGELOG.md"),
+        ("changelog", "docs/release-notes.md"),
+        ("changelog", "HISTORY"),
+        ("internal", "absl/container/internal/url.h"),
+        ("legacy", "src/url_legacy.py"),
+        ("legacy", "api/v1/url.py"),
+        ("generated", "api/url.pb.go"),
+        ("generated", "types/url.d.ts"),
+        ("documentation", "docs/url.md"),
+        ("settings", "config/url.yaml"),
+        ("settings", "Makefile"),
+        ("translation", "src/locales/url.json"),
+        ("tooling", "scripts/url.sh"),
+        ("header", "include/url.hpp"),
     ],
 )
-def test_tests_examples_and_copies_are_known_by_their_paths(
-    signal: signals.Measure, path: str
-) -> None:
-    assert signal(ask("parse a url"), file(path)) == 1.0
+def test_classes_of_files_are_known_by_their_paths(name: str, path: str) -> None:
+    assert name in path_facts(path).classes
+    asked = sorted(CLASSES[name].asked)[:1]
+    about = Question("", dict.fromkeys(["url", *asked], 1.0), dict.fromkeys(["url", *asked], 1.0))
+    for signal in signals.SIGNALS:
+        if signal.name == name:
+            assert signal.measure(facts("parse a url", file(path))) == 1.0
+            assert signal.measure(Facts(about, file(path), CORPUS)) == float(not asked)
+        if signal.name == f"{name}, asked for":
+            assert signal.measure(facts("parse a url", file(path))) == 0.0
+            assert signal.measure(Facts(about, file(path), CORPUS)) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -129,51 +169,27 @@ def test_tests_examples_and_copies_are_known_by_their_paths(
         "src/attestation.go",
         "spectrum.ts",
         "newsletter.py",
+        "src/golden.py",
+        "TEST",
     ],
 )
-def test_names_that_merely_contain_such_words_are_not(path: str) -> None:
-    for signal in (signals.test, signals.example, signals.vendored):
-        assert signal(ask("parse a url"), file(path)) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("signal", "path", "question"),
-    [
-        (signals.test, "tests/url.py", "how do the tests mock the network"),
-        (signals.test, "tests/url.py", "testing url parsing"),
-        (signals.example, "examples/url.py", "an example of url parsing"),
-        (signals.vendored, "vendor/url.py", "which vendored libraries are there"),
-    ],
-)
-def test_no_penalty_when_the_question_is_about_them(
-    signal: signals.Measure, path: str, question: str
-) -> None:
-    assert signal(ask(question), file(path)) == 0.0
-
-
-@pytest.mark.parametrize("path", ["CHANGELOG.md", "docs/release-notes.md", "HISTORY"])
-def test_a_changelog_is_known_by_its_name_unless_changes_are_asked_for(path: str) -> None:
-    changelog = file(path, kind="prose")
-    assert signals.history(ask("parse a url"), changelog) == 1.0
-    assert signals.history(ask("what changed in the last release"), changelog) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"), [("src/history.py", "code"), ("newsletter.md", "prose"), ("a.md", "prose")]
-)
-def test_code_and_other_documents_are_no_changelogs(path: str, kind: Kind) -> None:
-    assert signals.history(ask("parse a url"), file(path, kind=kind)) == 0.0
+def test_names_that_merely_contain_such_words_are_in_no_class(path: str) -> None:
+    assert set(path_facts(path).classes) <= {"test"} & {path.lower()}
 
 
 def test_a_document_yields_to_code_unless_documents_are_asked_for() -> None:
     readme = file("README.md", kind="prose")
-    assert signals.prose(ask("parse a url"), readme) == 1.0
-    assert signals.prose(ask("the guide to url parsing"), readme) == 0.0
-    assert signals.prose(ask("parse a url"), file("url.py")) == 0.0
+    assert measured("document: document", "parse a url", readme) == 1.0
+    assert measured("document: document", "the guide to url parsing", readme) == 0.0
+    assert measured("document: document", "parse a url", file("url.py")) == 0.0
 
 
-def test_every_signal_has_a_name_of_its_own_and_a_phrase() -> None:
-    names = [signal.name for signal in signals.SIGNALS]
-    assert len(set(names)) == len(names)
-    assert not {signals.WORDS, signals.MEANING} & set(names)
-    assert all(signal.phrase for signal in signals.SIGNALS)
+def test_a_file_that_the_question_names_with_its_ending_is_told_from_one_it_does_not() -> None:
+    assert measured("file name: with its ending", "what is in url_parse.py", file("url_parse.py"))
+    assert not measured("file name: with its ending", "parse a url", file("url_parse.py"))
+
+
+def test_every_signal_has_a_key_of_its_own_and_belongs_to_a_part_with_a_phrase() -> None:
+    keys = [signal.key for signal in signals.SIGNALS]
+    assert len(set(keys)) == len(keys)
+    assert {signal.part for signal in signals.SIGNALS} == signals.PARTS.keys()

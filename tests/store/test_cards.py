@@ -183,6 +183,7 @@ def test_an_index_of_the_format_before_cards_gets_them(
         root = store.add_root(str(tmp_path / "project"))
         put(store, root, "a.md", "text")
         database = store._database
+        database.rows("DROP INDEX documents_languages")
         database.rows("DROP TABLE cards")
         database.rows("ALTER TABLE documents DROP COLUMN card_digest")
         database.rows("PRAGMA user_version = 2")
