@@ -166,8 +166,9 @@ class Evidence:
 class Hit:
     """One file that answers a query: its best chunk, and up to two more in ``more``.
 
-    ``score`` orders; ``evidence`` decides whether the hit may be injected. ``signals`` names what
-    the score is made of. ``stale`` means the file changed on disk and could not be synced.
+    Of a long document these are up to four. ``score`` orders; ``evidence`` decides whether the hit
+    may be injected. ``signals`` names what the score is made of. ``stale`` means the file changed
+    on disk and could not be synced.
     """
 
     path: str
