@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,9 +18,11 @@ from rag_agent.commands.layout import preview
 from rag_agent.context import build_context, certainty, is_sure, pack, render_results, silence
 from rag_agent.context.excerpts import read, typed_name
 from rag_agent.context.fence import MOST_CHARACTERS, fenced, harmless
+from rag_agent.context.focus import shares
 from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, merged
+from rag_agent.context.render import DEFAULT_TOKENS
 from rag_agent.tokens import estimate_tokens, query_words
 from rag_agent.types import (
     Chunk,
@@ -109,6 +113,41 @@ def test_an_excerpt_is_lines_of_the_piece_at_their_numbers(lines: list[str], cou
         or cut.start == cut.end
         or all(edge.strip() for edge in (lines[cut.start - 5], lines[cut.end - 5]))
     )
+
+
+@given(st.lists(st.text(alphabet="ab \t", max_size=5), min_size=1, max_size=60), st.integers(1, 70))
+def test_an_excerpt_of_several_places_is_lines_of_the_piece_at_their_numbers(
+    lines: list[str], count: int
+) -> None:
+    piece = Piece("a", 5, 4 + len(lines), "\n".join(lines))
+    excerpt = read(piece, ["a"], [definition("a", 7, 20)]).excerpt(count)
+    assert 1 <= sum(cut.end - cut.start + 1 for cut in excerpt) <= min(count, len(lines))
+    for cut in excerpt:
+        assert cut.text == "\n".join(lines[cut.start - 5 : cut.end - 4])
+    assert all(one.end + 2 < other.start for one, other in itertools.pairwise(excerpt))
+
+
+def test_an_excerpt_has_the_signature_above_the_lines_that_matter() -> None:
+    lines = ["def outer(", "    first: int,", ") -> int:", *["    pass"] * 20, "    sew(needle)"]
+    piece = Piece("a", 1, 24, "\n".join(lines))
+    signature, body = read(piece, ["needl"], [definition("outer", 1, 24)]).excerpt(6)
+    assert (signature.start, signature.end) == (1, 3)
+    assert body.start <= 24 == body.end
+
+
+def test_an_excerpt_has_places_that_lie_apart() -> None:
+    lines = [*["pass"] * 10, "needle", *["pass"] * 20, "thread", *["pass"] * 10]
+    piece = Piece("a", 1, len(lines), "\n".join(lines))
+    first, second = read(piece, ["needl", "thread"]).excerpt(12)
+    assert first.start <= 11 <= first.end
+    assert second.start <= 32 <= second.end
+
+
+def test_a_small_definition_is_shown_whole() -> None:
+    lines = [*["pass"] * 20, "def small():", "    a", "    b", "    c", "    needle", "x", "y"]
+    piece = Piece("a", 1, len(lines), "\n".join(lines))
+    (cut,) = read(piece, ["needl"], [definition("small", 21, 25)]).excerpt(5)
+    assert (cut.start, cut.end) == (21, 25)
 
 
 def definition(name: str, start: int, end: int) -> Definition:
@@ -589,8 +628,14 @@ def test_further_passages_are_named_and_shown_where_there_is_room() -> None:
 
 
 def test_further_passages_without_room_are_named() -> None:
-    text = render_results(results([hit("a", (10, 12), (40, 80))]), 110)
+    text = render_results(results([hit("a", (10, 12), (40, 80))]), 80)
     assert "also lines 40-80\na line 10\na line 11\na line 12" in text
+
+
+def test_further_passages_with_room_for_some_lines_are_named_and_cut() -> None:
+    text = render_results(results([hit("a", (10, 12), (40, 80))]), 110)
+    assert "also lines 40-80\n\n[lines 10-12]\na line 10\n" in text
+    assert re.search(r"\n\n\[lines 4\d-\d\d\]\na line 4\d\n", text)
 
 
 source_lines = st.lists(
@@ -610,16 +655,29 @@ def numbered_lines(answer: str, best: Chunk) -> list[tuple[int, str]]:
         text = answer[place.end() :] if place else ""
         cut = re.match(r"\s*(?:Cut to fit|$)", text)
         parts = [] if cut else [str(best.start), str(best.end), text]
-    return [
-        (number, line)
-        for first, last, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
-        for number, line in zip(range(int(first), int(last) + 1), text.split("\n"), strict=False)
-    ]
+    shown = []
+    for first, last, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        number = int(first)
+        for line in text.split("\n"):
+            gap = re.fullmatch(r"… (\d+)(?:-(\d+))? …", line)
+            if gap:
+                assert int(gap[1]) == number
+                number = int(gap[2] or gap[1]) + 1
+            elif number <= int(last):
+                shown.append((number, line))
+                number += 1
+        assert number == int(last) + 1
+    return shown
 
 
-@given(source_lines, st.sampled_from(["code", "prose"]), st.data(), st.integers(90, 1500))
+@given(
+    source_lines,
+    st.sampled_from(["code", "prose"]),
+    st.data(),
+    st.one_of(st.none(), st.integers(90, 1500)),
+)
 def test_every_shown_line_is_that_line_of_the_file(
-    source: list[str], kind: Kind, data: st.DataObject, most: int
+    source: list[str], kind: Kind, data: st.DataObject, most: int | None
 ) -> None:
     # Numbered, so that no line can be taken for another one.
     lines = [f"{line}  # {number}" if line else "" for number, line in enumerate(source, start=1)]
@@ -678,12 +736,52 @@ def test_an_answer_without_a_sure_hit_says_so_first_and_is_short() -> None:
     assert "Cut to fit" not in text
 
 
-def test_unsure_hits_after_a_sure_one_keep_their_place_alone() -> None:
-    hits = [hit("sure", (1, 40)), hit("unsure", (1, 40), evidence=UNSURE)]
+def test_unsure_hits_after_a_sure_one_get_a_few_lines() -> None:
+    hits = [hit("sure", (1, 40)), hit("other", (1, 40), evidence=UNSURE)]
     text = render_results(results(hits), 5_000)
     assert NOT_SURE not in text
     assert text.count("sure line") == 40
-    assert text.endswith("\n2. unsure:1-40  score=0.90")
+    assert text.count("other line") == 6
+
+
+def scored(*scores: float) -> list[Hit]:
+    return [
+        replace(hit(f"a/folder/with/file{number}.py", (1, 45), (100, 145), (200, 245)), score=score)
+        for number, score in enumerate(scores)
+    ]
+
+
+def lines_of(text: str) -> list[int]:
+    """How many lines of each file an answer shows."""
+    return [text.count(f"file{number}.py line") for number in range(10)]
+
+
+def test_a_focused_question_is_answered_with_the_text_of_its_hit() -> None:
+    first, *others = lines_of(render_results(results(scored(2.0, *[0.4] * 9))))
+    assert first >= 45 + 46
+    assert others == [0] * 9
+
+
+def test_a_broad_question_is_answered_with_a_few_lines_of_many_files() -> None:
+    shown = lines_of(render_results(results(scored(*[1.0] * 10))))
+    assert all(6 <= lines <= 14 for lines in shown)
+
+
+def test_an_answer_is_longer_where_a_number_of_tokens_is_asked_for() -> None:
+    found = results(scored(2.0, *[0.4] * 9))
+    unasked, asked = (render_results(found, most) for most in (None, 4_000))
+    assert estimate_tokens(unasked) < 3_000 < estimate_tokens(asked)
+    assert "9 shortened" in unasked
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=20), st.floats(-3, 3))
+def test_shares_sum_to_one_in_the_order_of_the_scores_whatever_is_added_to_all(
+    scores: list[float], added: float
+) -> None:
+    parts = shares(scores)
+    assert math.isclose(sum(parts), 1)
+    assert [parts[i] for i in sorted(range(len(scores)), key=lambda i: scores[i])] == sorted(parts)
+    assert parts == pytest.approx(shares([score + added for score in scores]))
 
 
 def test_room_that_the_later_hits_leave_goes_to_the_best() -> None:
@@ -723,9 +821,25 @@ def test_a_file_that_changed_is_marked() -> None:
     assert "(changed since it was indexed)" in render_results(results([stale]), 200)
 
 
-@given(hits_of_any_text, texts, st.integers(0, 400))
+@given(hits_of_any_text, texts, st.integers(0, 1_000))
 def test_an_answer_never_exceeds_its_tokens(hits: list[Hit], query: str, most: int) -> None:
     assert estimate_tokens(render_results(results(hits, query), most)) <= most
+
+
+@given(st.lists(st.floats(-3, 3), max_size=50), st.integers(1, 400), st.integers(0, 3_000))
+def test_an_answer_with_lines_to_cut_never_exceeds_its_tokens(
+    scores: list[float], width: int, most: int
+) -> None:
+    hits = [
+        replace(
+            hit(f"{'file' * (1 + width // 40)}{number}.py", (1, 1 + width // 4), (500, 530)),
+            score=score,
+            evidence=UNSURE if number % 3 else SURE,
+        )
+        for number, score in enumerate(scores)
+    ]
+    assert estimate_tokens(render_results(results(hits), most)) <= most
+    assert estimate_tokens(render_results(results(hits))) <= DEFAULT_TOKENS
 
 
 @given(hits_of_any_text)

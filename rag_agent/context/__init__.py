@@ -2,8 +2,9 @@
 
 ``build`` goes from a prompt to its context: ``gate`` decides, ``follow`` knows a prompt that leans
 on the one before, ``shown`` what a session has seen, ``packing`` fills the budget, ``fence`` marks
-what is data. ``render`` writes the answer to a tool call, ``lines`` merges pieces of files,
-``excerpts`` cuts them to the lines that matter and ``headings`` says what these are called.
+what is data. ``render`` writes the answer to a tool call; ``spending`` decides whose lines it has,
+by the shares that ``focus`` gives. ``lines`` merges pieces of files, ``excerpts`` cuts them to the
+lines that matter, in the order of ``ordering``, and ``headings`` says what these are called.
 """
 
 from __future__ import annotations

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 from rag_agent.context.lines import Piece, is_numbered
+from rag_agent.context.ordering import by_worth
 from rag_agent.tokens import words
 from rag_agent.types import Definition
 
@@ -30,9 +32,10 @@ _MOST_REPEATS = 5
 _DEFINED = 2.0  # times the weight of a name, on the line that defines it
 _AT_DEFINITION = 1.15  # a cut that begins where a definition does reads better
 _LEAD = 5  # of so many lines one stands before the first that tells something
+_MARK = 1  # lines; leaving out no more than so many costs as much as showing them
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for the order that is made once
 class Reading:
     """A piece read for what its lines tell about a question, to be cut to any length.
 
@@ -49,6 +52,7 @@ class Reading:
     bonus: Sequence[float]
     begins: frozenset[int]
     typed: tuple[int, int] | None
+    definitions: tuple[Definition, ...] = ()
 
     def cut(self, count: int) -> Piece:
         """At most ``count`` consecutive lines that tell most; all if there are no more.
@@ -69,6 +73,28 @@ class Reading:
             return Piece(piece.path, piece.start, piece.end, text, piece.heading)
         return Piece(piece.path, piece.start + first, piece.start + last - 1, text, piece.heading)
 
+    def excerpt(self, count: int) -> tuple[Piece, ...]:
+        """The at most ``count`` lines that tell most, as pieces in the order of their lines.
+
+        With the signature of the definition in which they stand, small definitions whole. The
+        first lines of a definition that was asked for by name are always among them.
+        """
+        if len(self.lines) <= count or count < 1:
+            return (self.piece,)
+        if not is_numbered(self.piece):
+            return (self.cut(count),)
+        wanted = count
+        shown = _filled(self.order[:wanted])
+        while len(shown) > count and wanted > 1:
+            wanted -= 1
+            shown = _filled(self.order[:wanted])
+        return tuple(_pieces(self, shown))
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The indexes of all lines, those first that tell most, each with what explains it."""
+        return list(by_worth(self))
+
 
 def read(piece: Piece, asked: Iterable[str], definitions: Sequence[Definition] = ()) -> Reading:
     """What the lines of a piece tell about a question, whose stems are ``asked``.
@@ -79,7 +105,8 @@ def read(piece: Piece, asked: Iterable[str], definitions: Sequence[Definition] =
     """
     lines, wanted = piece.text.split("\n"), set(asked)
     found = [wanted.intersection(words(line)) for line in lines]
-    told = [set() if empty else stems for stems, empty in zip(found, _empty(lines), strict=True)]
+    is_empty = _empty(lines, found)
+    told = [set() if empty else stems for stems, empty in zip(found, is_empty, strict=True)]
     if not any(told):
         told = found
     weights = _weights(told)
@@ -99,7 +126,7 @@ def read(piece: Piece, asked: Iterable[str], definitions: Sequence[Definition] =
             bonus[place] += _DEFINED * sum(weights.get(part, 0.0) for part in sorted(parts))
     rarest = max(typed, default=None)
     start = None if rarest is None else (-rarest[1], rarest[2])
-    return Reading(piece, lines, told, weights, bonus, frozenset(begins), start)
+    return Reading(piece, lines, told, weights, bonus, frozenset(begins), start, tuple(definitions))
 
 
 def typed_name(definition: Definition, asked: Iterable[str]) -> str:
@@ -137,6 +164,31 @@ def _best_first(reading: Reading, size: int) -> int:
     return max(places, key=rank)
 
 
+def _filled(chosen: Iterable[int]) -> list[int]:
+    """The lines in their order, with those between them that a mark would not be shorter than."""
+    lines: list[int] = []
+    for index in sorted(chosen):
+        if lines and index - lines[-1] - 1 <= _MARK:
+            lines.extend(range(lines[-1] + 1, index))
+        lines.append(index)
+    return lines
+
+
+def _pieces(reading: Reading, shown: Sequence[int]) -> Iterator[Piece]:
+    """Consecutive lines as pieces without blank edges; those of nothing but blanks are left out."""
+    piece, start = reading.piece, 0
+    for place in range(1, len(shown) + 1):
+        if place < len(shown) and shown[place] == shown[place - 1] + 1:
+            continue
+        first, last = _trimmed(reading.lines, shown[start], place - start)
+        text = "\n".join(reading.lines[first:last])
+        if text.strip() or start == 0 == len(shown) - place:
+            yield Piece(
+                piece.path, piece.start + first, piece.start + last - 1, text, piece.heading
+            )
+        start = place
+
+
 def _weights(counted: Sequence[set[str]]) -> dict[str, float]:
     """By stem: 1 for a word of one line, less the more lines have it."""
     frequencies: dict[str, int] = {}
@@ -147,16 +199,16 @@ def _weights(counted: Sequence[set[str]]) -> dict[str, float]:
     return {stem: 1 / (1 + math.log(frequencies[stem])) for stem in sorted(frequencies)}
 
 
-def _empty(lines: Sequence[str]) -> list[bool]:
-    """Which lines are imports (over several lines too) or belong to a licence."""
+def _empty(lines: Sequence[str], found: Sequence[set[str]]) -> list[bool]:
+    """Which lines are imports (over several lines too) or, if they tell anything, of a licence."""
     empty, inside = [], False
-    for line in lines:
+    for line, stems in zip(lines, found, strict=True):
         if inside:
             empty.append(True)
             inside = not re.match(r"\s*[)}]", line)
             continue
         inside = bool(_OPEN_IMPORT.match(line))
-        empty.append(bool(_IMPORT.match(line) or _LICENCE.search(line)))
+        empty.append(bool(_IMPORT.match(line) or (stems and _LICENCE.search(line))))
     return empty
 
 

@@ -85,6 +85,8 @@ def _written(chunk: Chunk, definition: Definition) -> str:
     lines = chunk.text.split("\n")[definition.start - chunk.start :]
     name = re.escape(definition.name)
     for line in lines[: definition.end - definition.start + 1]:
+        if definition.name not in line:
+            continue  # most lines, and a pattern of its own for each name takes time
         found = re.search(rf"\b(\w+)\s+{name}(?!\w)", line)
         if found and found[1].lower() in _KEYWORDS:
             return f"{found[1]} {definition.name}"
@@ -92,4 +94,6 @@ def _written(chunk: Chunk, definition: Definition) -> str:
 
 
 def _names(part: str, definition: Definition) -> bool:
+    if definition.name not in part:
+        return False
     return re.search(rf"(?<!\w){re.escape(definition.name)}(?!\w)", part) is not None

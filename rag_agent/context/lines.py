@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -55,6 +56,15 @@ def merged(chunks: Iterable[Chunk], blank: int = 0) -> list[Piece]:
 def whole(chunk: Chunk) -> Piece:
     """All lines of a chunk."""
     return Piece(chunk.path, chunk.start, chunk.end, chunk.text, chunk.heading)
+
+
+def with_gaps(block: Sequence[Piece]) -> str:
+    """The pieces of a chunk, with the numbers of the lines between them."""
+    lines = [block[0].text]
+    for before, piece in itertools.pairwise(block):
+        first, last = before.end + 1, piece.start - 1
+        lines += [f"… {first} …" if first == last else f"… {first}-{last} …", piece.text]
+    return "\n".join(lines)
 
 
 def is_numbered(piece: Piece) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rag_agent.context.excerpts import read
 from rag_agent.context.fence import MOST_CHARACTERS, fenced, harmless, one_line
 from rag_agent.context.headings import heading_of
-from rag_agent.context.lines import Piece, pieces_of, whole
+from rag_agent.context.lines import Piece, pieces_of, whole, with_gaps
 from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Chunk, Context, Hit
 
@@ -62,12 +62,14 @@ def _blocks(
     reading = read(whole(best), asked, best.definitions)
     for most in _EXCERPT_LINES:
         if most < len(reading.lines):
-            piece = reading.cut(most)
-            if len(piece.text) > room:
+            excerpt = reading.excerpt(most)
+            first, end, text = excerpt[0], excerpt[-1].end, with_gaps(excerpt)
+            if len(text) > room:
                 continue
-            place = f"lines {piece.start}-{piece.end} of {best.location}"
-            reason = f"takes in {place}, for which there is room"
-            yield _block(hit, piece, asked), (best,), reason
+            reason = (
+                f"takes in lines {first.start}-{end} of {best.location}, for which there is room"
+            )
+            yield _block(hit, replace(first, end=end, text=text), asked), (best,), reason
 
 
 def _block(hit: Hit, piece: Piece, asked: Sequence[str]) -> str:

@@ -2,79 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rag_agent.context.excerpts import read
+from rag_agent.context.excerpts import Reading, read
 from rag_agent.context.fence import harmless, one_line
+from rag_agent.context.focus import shares
 from rag_agent.context.gate import NOTHING_SURE, is_sure
 from rag_agent.context.headings import heading_of
-from rag_agent.context.lines import Piece, pieces_of, whole
+from rag_agent.context.lines import Piece, pieces_of, whole, with_gaps
+from rag_agent.context.spending import Levels, least_worth, nothing_of, spend
 from rag_agent.tokens import estimate_tokens, query_words
 from rag_agent.types import Chunk, Hit, SearchResults
 
-_EXCERPT_LINES = (60, 48, 36, 24, 18, 14, 10, 8, 6, 4)  # tried in turn until one fits
-_SHARE = 0.5  # of what is left, at most for one hit, so that the second and third are seen too
+DEFAULT_TOKENS = 4000
+"""The most tokens of an answer for which no number was asked."""
+
 # Of a hit that is not sure: enough to see that it is not what was asked.
 _UNSURE_LINES = 6
 _UNSURE_TOKENS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Entry:
-    """One hit as it is shown. ``is_cut`` means that its best chunk lacks lines for want of room."""
+    """One hit as it is shown, in so many lines of its chunks."""
 
-    text: str
-    is_cut: bool = False
+    number: int
+    hit: Hit
+    asked: Sequence[str]
+    levels: Levels = ()
+    text: str = ""
+    readings: dict[int, Reading] = field(default_factory=dict)
+    excerpts: dict[tuple[int, int], tuple[Piece, ...]] = field(default_factory=dict)
+    texts: dict[tuple[tuple[int, str], ...], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.levels = nothing_of(self.hit)
+        self.text = self.written(self.levels)
 
     @property
     def cost(self) -> int:
         """Tokens, with the line break after it: the sum of costs is never less than the whole's."""
-        return estimate_tokens(self.text + "\n")
+        return _cost_of(self.text)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its best chunk lacks lines."""
+        return self.levels[0] <= self.hit.chunk.text.count("\n")
+
+    def written(self, levels: Levels) -> str:
+        """The hit in so many lines of each chunk."""
+        chunks = (self.hit.chunk, *self.hit.more)
+        complete, blocks = [], []
+        for place, (chunk, lines) in enumerate(zip(chunks, levels, strict=True)):
+            if lines > chunk.text.count("\n"):
+                complete.append(chunk)
+            elif lines:
+                blocks.append(self._excerpt(place, chunk, lines))
+        blocks += [(piece,) for piece in pieces_of(self.hit, complete)]
+        best = self.hit.chunk
+        blocks.sort(key=lambda block: (not _lies_in(block, best), block[0].start))
+        also = [chunk for chunk in self.hit.more if chunk not in complete]
+        return "\n".join([*self._place(blocks, also), *self._written(blocks)])
+
+    def _place(self, blocks: Sequence[Sequence[Piece]], also: Sequence[Chunk]) -> list[str]:
+        """Its number, place, score and heading; ``also`` are chunks that lack lines."""
+        best = self.hit.chunk
+        first, last = (blocks[0][0], blocks[0][-1]) if blocks else (whole(best),) * 2
+        name = heading_of(best, max(first.start, best.start), min(last.end, best.end), self.asked)
+        marks = [
+            f"score={self.hit.score:.2f}",
+            one_line(name),
+            "(lines of the extracted text)" if self.hit.converted else "",
+            "(changed since it was indexed)" if self.hit.stale else "",
+        ]
+        place = f"{self.number}. {one_line(best.location)}"
+        lines = ["", "  ".join([place, *(mark for mark in marks if mark)])]
+        if also:
+            lines.append(f"also lines {', '.join(f'{chunk.start}-{chunk.end}' for chunk in also)}")
+        return lines
+
+    def _written(self, blocks: Sequence[Sequence[Piece]]) -> list[str]:
+        """The pieces with what is left out between them by its numbers."""
+        if len(blocks) == 1 and list(blocks[0]) == [whole(self.hit.chunk)]:
+            return [self._harmless(blocks[0])]
+        lines = []
+        for block in blocks:
+            lines += ["", f"[lines {block[0].start}-{block[-1].end}]", self._harmless(block)]
+        return lines
+
+    def _harmless(self, block: Sequence[Piece]) -> str:
+        key = tuple((piece.start, piece.text) for piece in block)
+        if key not in self.texts:
+            self.texts[key] = harmless(with_gaps(block))
+        return self.texts[key]
+
+    def _excerpt(self, place: int, chunk: Chunk, lines: int) -> tuple[Piece, ...]:
+        if (place, lines) not in self.excerpts:
+            if place not in self.readings:
+                self.readings[place] = read(whole(chunk), self.asked, chunk.definitions)
+            self.excerpts[place, lines] = self.readings[place].excerpt(lines)
+        return self.excerpts[place, lines]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ways:
-    """The ways of showing one hit, made when they are asked for: ``longer`` ones, best first."""
-
-    place: _Entry
-    longer: Iterator[_Entry]
-    made: list[_Entry] = field(default_factory=list)
-
-    def longest(self, most: int) -> _Entry:
-        """The longest way that costs at most so many tokens, else the place alone."""
-        for entry in self.made:
-            if entry.cost <= most:
-                return entry
-        for entry in self.longer:
-            self.made.append(entry)
-            if entry.cost <= most:
-                return entry
-        return self.place
-
-
-def render_results(results: SearchResults, max_tokens: int) -> str:
+def render_results(results: SearchResults, max_tokens: int | None = None) -> str:
     """Places, scores, headings and the lines that matter; at most ``max_tokens`` by estimate.
+
+    Without a number as many as the question deserves, ``DEFAULT_TOKENS`` at most: one that a single
+    hit answers gets that hit's text and the places of others, a broad one a few lines of many.
 
     Places come first: when room is short hits keep their place and lose lines, then the last hits
     are dropped; a last line says what was cut and how to get it. With no room for one place, only
-    as much of the first line as fits. Hits that are not sure get a few lines while none before
-    them is sure, and none after one.
+    as much of the first line as fits. Hits that are not sure get a few lines at most.
     """
     head, hits = _head(results), results.hits
-    ways = list(_ways(hits, tuple(query_words(results.query))))
-    entries = [way.place for way in ways]
-    while entries and _cost(head, entries, _cut(len(hits), len(entries))) > max_tokens:
-        entries.pop()
-    # At first nobody gets more than a share of what is left; what then is left goes to the best.
-    for share in (_SHARE, 1.0):
-        for index, entry in enumerate(entries):
-            room = max_tokens - _cost(head, entries, _cut(len(hits), len(entries)))
-            most = entry.cost + int(room if index == len(entries) - 1 else room * share)
-            entries[index] = ways[index].longest(most)
-    note = _cut(len(hits) - len(entries), sum(entry.is_cut for entry in entries))
+    room = DEFAULT_TOKENS if max_tokens is None else max_tokens
+    asked = tuple(query_words(results.query))
+    entries = [_Entry(number, hit, asked) for number, hit in enumerate(hits, start=1)]
+    spent = sum(entry.cost for entry in entries)
+    while entries and _cost(head, _cut(len(hits), len(entries))) + spent > room:
+        spent -= entries.pop().cost
+    left = room - spent - _cost(head, _cut(len(hits), len(entries)))
+
+    def fits(index: int, levels: Levels) -> bool:
+        nonlocal left
+        entry = entries[index]
+        text = entry.written(levels)
+        more = _cost_of(text) - entry.cost
+        unsure = not is_sure(entry.hit) and more > _UNSURE_TOKENS
+        if more > left or unsure:
+            return False
+        entry.levels, entry.text, left = levels, text, left - more
+        return True
+
+    shown = hits[: len(entries)]
+    spend(
+        shown,
+        shares([hit.score for hit in hits])[: len(entries)],
+        [0 if is_sure(hit) else _UNSURE_LINES for hit in shown],
+        fits,
+        lambda: 0.0 if max_tokens is not None else least_worth(room - left),
+    )
+    cut = sum(entry.is_cut and is_sure(entry.hit) for entry in entries)
+    note = _cut(len(hits) - len(entries), cut)
     text = "\n".join(part for part in [head, *(entry.text for entry in entries), note] if part)
-    return text if estimate_tokens(text) <= max_tokens else _clipped(text, max_tokens)
+    return text if estimate_tokens(text) <= room else _clipped(text, room)
 
 
 def _head(results: SearchResults) -> str:
@@ -89,63 +161,8 @@ def _head(results: SearchResults) -> str:
     return "\n".join([*unsure, summary, *notes])
 
 
-def _ways(hits: Sequence[Hit], asked: Sequence[str]) -> Iterator[_Ways]:
-    """How each hit may be shown: as room allows if it is sure, else in a few lines or none."""
-    seen_sure = False
-    for number, hit in enumerate(hits, start=1):
-        place = _text(number, hit, (), [], asked)
-        if is_sure(hit):
-            seen_sure = True
-            yield _Ways(_Entry(place, is_cut=True), _longer(number, hit, asked))
-        else:
-            few = iter(()) if seen_sure else _few(number, hit, asked, place)
-            yield _Ways(_Entry(place), few)
-
-
-def _longer(number: int, hit: Hit, asked: Sequence[str]) -> Iterator[_Entry]:
-    """A hit with all its chunks, with fewer, and with ever fewer lines of the best one."""
-    for count in range(len(hit.more), -1, -1):
-        chunks = (hit.chunk, *hit.more[:count])
-        yield _Entry(_text(number, hit, chunks, pieces_of(hit, chunks), asked))
-    reading = read(whole(hit.chunk), asked, hit.chunk.definitions)
-    for count in _EXCERPT_LINES:
-        if count < len(reading.lines):
-            yield _Entry(_text(number, hit, (), [reading.cut(count)], asked), is_cut=True)
-
-
-def _few(number: int, hit: Hit, asked: Sequence[str], place: str) -> Iterator[_Entry]:
-    """A few lines of a hit, unless they are long. More room would not give more: none is cut."""
-    most = estimate_tokens(place) + _UNSURE_TOKENS
-    best = whole(hit.chunk)
-    few = read(best, asked, hit.chunk.definitions).cut(_UNSURE_LINES)
-    entry = _Entry(_text(number, hit, (hit.chunk,), [few], asked))
-    if entry.cost <= most:
-        yield entry
-
-
-def _text(
-    number: int, hit: Hit, chunks: Sequence[Chunk], pieces: Sequence[Piece], asked: Sequence[str]
-) -> str:
-    """A hit's place and what is shown of it: ``chunks`` as a whole, as these ``pieces``."""
-    best = hit.chunk
-    first = pieces[0] if pieces else whole(best)
-    name = heading_of(best, max(first.start, best.start), min(first.end, best.end), asked)
-    marks = [
-        f"score={hit.score:.2f}",
-        one_line(name),
-        "(lines of the extracted text)" if hit.converted else "",
-        "(changed since it was indexed)" if hit.stale else "",
-    ]
-    place = f"{number}. {one_line(best.location)}"
-    lines = ["", "  ".join([place, *(mark for mark in marks if mark)])]
-    also = [f"{chunk.start}-{chunk.end}" for chunk in hit.more if chunk not in chunks]
-    if also:
-        lines.append(f"also lines {', '.join(also)}")
-    if len(pieces) == 1 and first == whole(best):
-        return "\n".join([*lines, harmless(first.text)])
-    for piece in pieces:
-        lines += ["", f"[lines {piece.start}-{piece.end}]", harmless(piece.text)]
-    return "\n".join(lines)
+def _lies_in(block: Sequence[Piece], chunk: Chunk) -> bool:
+    return block[0].start <= chunk.end and chunk.start <= block[-1].end
 
 
 def _cut(dropped: int, shortened: int) -> str:
@@ -161,8 +178,12 @@ def _cut(dropped: int, shortened: int) -> str:
     )
 
 
-def _cost(head: str, entries: Sequence[_Entry], note: str) -> int:
-    return estimate_tokens(f"{head}\n{note}") + sum(entry.cost for entry in entries)
+def _cost(head: str, note: str) -> int:
+    return estimate_tokens(f"{head}\n{note}")
+
+
+def _cost_of(text: str) -> int:
+    return estimate_tokens(text + "\n")
 
 
 def _clipped(text: str, max_tokens: int) -> str:
