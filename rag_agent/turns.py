@@ -23,6 +23,7 @@ _log = LateLogger(__name__)
 
 STALE_AFTER = 24 * 3600.0  # seconds
 LOOK_EVERY = 3600.0  # seconds between two looks whether the index is stale
+_PART_FOR_CONTEXT = 20  # what nobody asked for gets a twentieth of what the window has left
 _LOOKED = "refresh looked"
 _REFRESHED = "refresh"
 
@@ -35,15 +36,25 @@ class Turn:
     """One prompt of a user to an agent.
 
     ``session`` is the host's name for the conversation, empty if it has none; ``id`` its name for
-    the prompt, so that hooks which ask twice for the same one are answered once.
+    the prompt, so that hooks which ask twice for the same one are answered once. ``left`` is how
+    many tokens the model's context window has left, 0 where the host does not say.
     """
 
-    __slots__ = ("id", "prompt", "session")
+    __slots__ = ("id", "left", "prompt", "session")
 
-    def __init__(self, prompt: str, session: str = "", id: str = "") -> None:
+    def __init__(self, prompt: str, session: str = "", id: str = "", left: int = 0) -> None:
         self.prompt = prompt
         self.session = session
         self.id = id
+        self.left = left
+
+
+def share_of_window(most: int, left: int, part: int = _PART_FOR_CONTEXT) -> int:
+    """At most so many tokens, and one part of those that a context window has ``left``.
+
+    0 for a window of which nobody tells anything.
+    """
+    return min(most, left // part) if left else most
 
 
 def recall(turn: Turn, memory: TurnMemory | None) -> tuple[frozenset[bytes], str] | None:
@@ -77,7 +88,7 @@ def take_turn(
         search,
         enabled=settings.rag_enabled,
         threshold=settings.rag_score_threshold,
-        budget=settings.rag_token_budget,
+        budget=share_of_window(settings.rag_token_budget, turn.left),
         shown=shown,
         before=before,
     )

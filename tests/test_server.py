@@ -175,6 +175,27 @@ async def test_an_answer_keeps_to_its_token_limit(folder: Path) -> None:
         assert "Cut to fit" in answer
 
 
+async def test_an_answer_takes_a_share_of_what_a_bridge_says_the_window_has_left(
+    folder: Path,
+) -> None:
+    (folder / "long.py").write_text("value = 1  # parse\n" * 300, encoding="utf-8")
+    async with connected() as client:
+        await call(client, "rag_index")
+        question = {"query": "parse value"}
+        lengths = []
+        for left in (None, 4_000, 10):
+            meta: Any = {"rag-agent/contextLeft": left}
+            answer = text_of(await client.call_tool("rag_query", question, meta=meta))
+            lengths.append(estimate_tokens(answer))
+        whole, less, least = lengths
+        assert whole > 500 >= less > 200 >= least
+        asked = {**question, "max_tokens": 600}
+        answer = text_of(
+            await client.call_tool("rag_query", asked, meta={"rag-agent/contextLeft": 10})
+        )
+        assert 500 < estimate_tokens(answer) <= 600
+
+
 async def test_a_changed_file_is_found_as_it_is_now(folder: Path) -> None:
     async with connected() as client:
         await call(client, "rag_index")

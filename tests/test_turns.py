@@ -70,6 +70,19 @@ def test_a_question_about_the_project_is_given_what_answers_it(index: Index) -> 
     assert "def verify_signature" in context.text
 
 
+@pytest.mark.parametrize(
+    ("left", "most"), [(0, 1500), (1_000_000, 1500), (6_000, 300), (2_000, 100), (1, 0)]
+)
+def test_a_turn_takes_no_more_than_a_share_of_what_the_window_has_left(
+    index: Index, left: int, most: int
+) -> None:
+    assert turns.share_of_window(1500, left) == most
+    turn = Turn(ABOUT_WEBHOOKS, left=left)
+    context = turns.take_turn(turn, index.search, index.config, None)
+    assert context.tokens <= most
+    assert bool(context.text) == (most >= 300)
+
+
 def test_what_a_session_was_shown_is_not_shown_to_it_again(index: Index) -> None:
     assert take(index, ABOUT_WEBHOOKS, "one").text
     again = take(index, ABOUT_WEBHOOKS, "one")

@@ -105,10 +105,12 @@ class _Entry:
         return self.excerpts[place, lines]
 
 
-def render_results(results: SearchResults, max_tokens: int | None = None) -> str:
+def render_results(
+    results: SearchResults, max_tokens: int | None = None, *, most: int = DEFAULT_TOKENS
+) -> str:
     """Places, scores, headings and the lines that matter; at most ``max_tokens`` by estimate.
 
-    Without a number as many as the question deserves, ``DEFAULT_TOKENS`` at most: one that a single
+    Without a number as many as the question deserves, and ``most`` at most: one that a single
     hit answers gets that hit's text and the places of others, a broad one a few lines of many.
 
     Places come first: when room is short hits keep their place and lose lines, then the last hits
@@ -116,7 +118,7 @@ def render_results(results: SearchResults, max_tokens: int | None = None) -> str
     as much of the first line as fits. Hits that are not sure get a few lines at most.
     """
     head, hits = _head(results), results.hits
-    room = DEFAULT_TOKENS if max_tokens is None else max_tokens
+    room = most if max_tokens is None else max_tokens
     asked = tuple(query_words(results.query))
     entries = [_Entry(number, hit, asked) for number, hit in enumerate(hits, start=1)]
     spent = sum(entry.cost for entry in entries)

@@ -111,12 +111,17 @@ class _Stored:
 
 
 def answer(
-    glance: Glance, prompt: str, settings: Settings, shown: Collection[bytes], before: str
+    glance: Glance,
+    prompt: str,
+    settings: Settings,
+    shown: Collection[bytes],
+    before: str,
+    budget: int,
 ) -> Answer:
     """The context for a prompt, empty if there is nothing to say.
 
     ``shown`` has the keys of chunks that are not to be shown again, ``before`` what the session
-    asked last.
+    asked last, ``budget`` is in tokens.
     """
     query = joined(prompt, before) if before and leans_on(prompt, before) else prompt
     reason = silence(query)
@@ -128,7 +133,7 @@ def answer(
         if hit.certainty < settings.rag_score_threshold or key_of_shown(hit.chunk) in shown:
             continue
         more = [chunk for chunk in hit.more if key_of_shown(chunk) not in shown]
-        _pack(hit, more, result, blocks, settings.rag_token_budget)
+        _pack(hit, more, result, blocks, budget)
     return result
 
 

@@ -70,7 +70,7 @@ def _text(request: Request, folder: Path, say: Say) -> str:
 
 def _turn(request: Request, folder: Path, store: Path, settings: Settings, say: Say) -> str:
     clock = _Clock(settings.rag_time_budget_ms / 1000, store, settings, say)
-    turn = turns.Turn(request.prompt, request.session, request.id)
+    turn = turns.Turn(request.prompt, request.session, request.id, request.left)
     try:
         context, stale = look(store, turn, settings)
     finally:
@@ -125,7 +125,8 @@ def _context(
     if recalled is None:
         return Answer(reasons=(turns.ANSWERED,))
     shown, before = recalled
-    return answer(glance, turn.prompt, settings, shown, before)
+    budget = turns.share_of_window(settings.rag_token_budget, turn.left)
+    return answer(glance, turn.prompt, settings, shown, before, budget)
 
 
 class _remembering:  # noqa: N801 - used like contextlib's, which a hook does not load

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Kind = Literal["turn", "command", "forget", "nothing"]
 
+_MOST_LEFT = 10**9  # tokens; JSON has numbers that no int holds
 _TURNS = ("UserPromptSubmit", "BeforeAgent")
 _COMMANDS = ("UserPromptExpansion",)
 _STARTS = ("SessionStart",)
@@ -31,9 +32,12 @@ class Request:
 
     ``turn``: context for ``prompt``. ``command``: the answer to the ``/rag`` line. ``forget``: the
     session has lost what it was shown. ``nothing``: an event that is none of ours.
+
+    ``left`` is how many tokens the model's context window has left, which only bridges of ours
+    say, as ``context_left``; 0 for not known.
     """
 
-    __slots__ = ("cwd", "event", "id", "kind", "line", "prompt", "session")
+    __slots__ = ("cwd", "event", "id", "kind", "left", "line", "prompt", "session")
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class Request:
         id: str = "",
         line: str = "",
         cwd: str = "",
+        left: int = 0,
     ) -> None:
         self.kind = kind
         self.event = event
@@ -52,6 +57,7 @@ class Request:
         self.id = id
         self.line = line
         self.cwd = cwd
+        self.left = left
 
 
 def understand(event: Mapping[str, Any], host: str = "") -> Request:
@@ -79,6 +85,7 @@ def understand(event: Mapping[str, Any], host: str = "") -> Request:
         id=_text(event, "prompt_id") or _text(event, "turn_id"),
         line=line,
         cwd=_text(event, "cwd"),
+        left=tokens_left(event.get("context_left")),
     )
 
 
@@ -145,6 +152,13 @@ _REPLIES: Mapping[str, Callable[[Request, str, str], dict[str, Any]]] = {
     "codex": _codex,
     "gemini": _gemini,
 }
+
+
+def tokens_left(value: object) -> int:
+    """What a bridge says of the context window, 1 at least; 0 where that is no number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        return 0
+    return int(min(max(value, 1), _MOST_LEFT))
 
 
 def _text(event: Mapping[str, Any], key: str) -> str:

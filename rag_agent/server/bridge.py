@@ -89,7 +89,7 @@ class Bridge:
         try:
             if request.kind == "turn":
                 store = paths.store_folder(base, os.environ)[0]
-                turn = Turn(request.prompt, request.session, request.id)
+                turn = Turn(request.prompt, request.session, request.id, request.left)
                 return await self._turns.take(base, store, turn, read_settings(store))
             if request.kind == "command":
                 answer = await self.command(base, request.line)

@@ -20,8 +20,9 @@ from rag_agent.errors import StoreBusy, WalkError
 from rag_agent.server.bridge import Bridge, ShowProgress
 from rag_agent.server.job import Job, is_set
 from rag_agent.server.reader import Reader
-from rag_agent.server.tools import IndexArguments, QueryArguments
+from rag_agent.server.tools import LEAST_TOKENS, IndexArguments, QueryArguments
 from rag_agent.server.turns import TurnTaker
+from rag_agent.turns import share_of_window
 from rag_agent.types import Activity
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 
 PATIENCE = 20.0  # seconds an index call lasts at most; hosts give up after 60
 _LOOK_EVERY = 0.1  # seconds between two progress notifications
+_PART_FOR_ANSWER = 8  # an answer that was asked for gets an eighth of what the window has left
 _SKIPPED_SHOWN = 20  # files; all of them could exceed what a host takes
 _WARNINGS_SHOWN = 5
 
@@ -96,8 +98,10 @@ class Project:
         """Make ready for the first turn, in the background: index open, model loaded."""
         self._turns.warm_up(base)
 
-    async def query(self, base: Path, arguments: QueryArguments) -> str:
+    async def query(self, base: Path, arguments: QueryArguments, left: int = 0) -> str:
         """The answer to a question as text for a model.
+
+        ``left`` is how many tokens the model's context window has left, 0 if nobody says.
 
         Raises:
             QueryError: the query or its filter cannot be understood.
@@ -105,10 +109,12 @@ class Project:
 
         def ask(index: Index) -> tuple[str, int]:
             from rag_agent.context import render_results
+            from rag_agent.context.render import DEFAULT_TOKENS
 
             found = index.search(arguments.query, arguments.limit, arguments.where)
             pending = 0 if self._resumed else index.status().pending
-            return render_results(found, arguments.max_tokens), pending
+            most = max(LEAST_TOKENS, share_of_window(DEFAULT_TOKENS, left, _PART_FOR_ANSWER))
+            return render_results(found, arguments.max_tokens, most=most), pending
 
         text, pending = await self._reader.ask(base, ask)
         self._resume(base, pending)

@@ -32,6 +32,7 @@ from pydantic import ValidationError
 
 from rag_agent import __version__, hosts
 from rag_agent.errors import RagError, WalkError
+from rag_agent.hosts.events import tokens_left
 from rag_agent.paths import store_folder
 from rag_agent.progress import Progress
 from rag_agent.server.bridge import ShowProgress
@@ -54,6 +55,7 @@ _log = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any, Any]
 _ROOTS = "roots"
+_CONTEXT_LEFT = "rag-agent/contextLeft"  # in the _meta of a call, from bridges of ours
 # What writing fails with where nobody reads any more; Windows says EINVAL.
 _LOST_CLIENT = {errno.EPIPE, errno.EINVAL}
 # … and where stdout is a file on a full disk, or was closed before the start.
@@ -189,7 +191,8 @@ class _Handlers:
                 tell = context.session.report_progress
                 return await self._project.index(base, arguments, tell, report)
             if isinstance(arguments, QueryArguments):
-                return await self._project.query(base, arguments)
+                left = tokens_left((params.meta or {}).get(_CONTEXT_LEFT))
+                return await self._project.query(base, arguments, left)
             return await self._project.status(base)
         finally:
             await self._follow(base)  # what was called may have made a store

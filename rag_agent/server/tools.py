@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
-DEFAULT_TOKENS = 4000
+LEAST_TOKENS = 200
 # Claude Code, the strictest host, refuses results of more than 25,000 tokens.
 MOST_TOKENS = 20_000
 
@@ -33,6 +36,9 @@ class IndexArguments(_Arguments):
     )
 
 
+_Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
+
+
 class QueryArguments(_Arguments):
     """Arguments of rag_query."""
 
@@ -47,11 +53,10 @@ class QueryArguments(_Arguments):
         "ext:py lang:python tag:x name:f after:2026-01-31 before:…; -path:tests/* excludes; the "
         "same field twice means either.",
     )
-    max_tokens: int = Field(
-        default=DEFAULT_TOKENS,
-        ge=200,
-        le=MOST_TOKENS,
-        description="Most tokens of text to return; what is cut is named.",
+    max_tokens: _Tokens | SkipJsonSchema[None] = Field(
+        default=None,
+        description="Most tokens of text to return; what is cut is named. Without it as many as "
+        "the question deserves: about 2000, and never more than 4000.",
     )
 
 
@@ -166,5 +171,7 @@ def _schema(arguments: type[BaseModel]) -> dict[str, object]:
     schema.pop("description", None)
     for described in schema.get("properties", {}).values():
         described.pop("title", None)
+        if described.get("default", "") is None:
+            del described["default"]  # null stands for none given, which is no value of the type
     schema.setdefault("properties", {})
     return schema

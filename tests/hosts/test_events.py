@@ -29,6 +29,24 @@ def test_codex_names_the_prompt_by_its_turn() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (12_000, 12_000),
+        (12_000.5, 12_000),
+        (-5, 1),
+        (1e400, 10**9),
+        (None, 0),
+        ("12000", 0),
+        (True, 0),
+        (float("nan"), 0),
+    ],
+)
+def test_a_bridge_may_say_what_the_context_window_has_left(said: object, left: int) -> None:
+    assert understand(TURN).left == 0
+    assert understand({**TURN, "context_left": said}).left == left
+
+
+@pytest.mark.parametrize(
     ("event", "kind"),
     [
         ({"hook_event_name": "BeforeAgent"}, "turn"),

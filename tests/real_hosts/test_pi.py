@@ -14,6 +14,7 @@ from pi_driver import (
     Pi,
     add_files,
     asked_of_people,
+    is_injected,
     text_of,
     warm_up,
 )
@@ -99,6 +100,18 @@ def test_a_relevant_prompt_brings_its_context_after_it(pi: Pi, fake_model: FakeM
     assert FENCED not in texts[0]
     assert texts[1] == RELEVANT
     assert FENCED in texts[2]
+
+
+def test_a_prompt_brings_nothing_that_the_context_window_has_no_room_for(
+    pi: Pi, fake_model: FakeModel
+) -> None:
+    models = Path(pi.environ["HOME"]) / ".pi" / "agent" / "models.json"
+    small = models.read_text(encoding="utf-8").replace("100000", "1500")
+    models.write_text(small, encoding="utf-8")
+    pi.ask(RELEVANT)
+
+    assert '"contextWindow": 1500' in small
+    assert not is_injected(fake_model.requests()[0])
 
 
 def test_a_chat_turn_brings_none(pi: Pi, fake_model: FakeModel) -> None:

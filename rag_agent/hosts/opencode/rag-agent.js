@@ -10,6 +10,8 @@ const NAME = "rag-agent"
 
 export const RagAgent = async ({ client, directory }) => {
   const told = new Set()
+  const windows = new Map() // by session, the tokens that its model's context window has
+  const used = new Map() // … and how many of them were used when the model last answered
   let forgotten = Promise.resolve() // what was compacted away; opencode does not wait for `event`
 
   // One line for the user, once a session of the program: a toast, in `opencode run` on stderr.
@@ -28,6 +30,15 @@ export const RagAgent = async ({ client, directory }) => {
     }
   }
 
+  const remember = ({ role, sessionID, tokens }) => {
+    const { input = 0, output = 0, cache } = tokens ?? {}
+    const sum = input + output + (cache?.read ?? 0) + (cache?.write ?? 0)
+    if (role === "assistant" && sum) used.set(sessionID, sum)
+  }
+
+  const contextLeft = (sessionID) =>
+    windows.has(sessionID) ? windows.get(sessionID) - (used.get(sessionID) ?? 0) : undefined
+
   return {
     "chat.message": quietly(client, async (input, output) => {
       const prompt = output.parts
@@ -38,7 +49,13 @@ export const RagAgent = async ({ client, directory }) => {
       await forgotten
       const { id, sessionID } = output.message
       const { context, note } = await ask(
-        { hook_event_name: "UserPromptSubmit", prompt, session_id: sessionID, prompt_id: id },
+        {
+          hook_event_name: "UserPromptSubmit",
+          prompt,
+          session_id: sessionID,
+          prompt_id: id,
+          context_left: contextLeft(sessionID),
+        },
         TURN_MS,
       )
       if (context) output.parts.push(hidden(context, sessionID, id))
@@ -72,9 +89,16 @@ export const RagAgent = async ({ client, directory }) => {
       throw new Error(`${NAME} has answered /rag ${input.arguments}`)
     },
 
+    // Known from a session's second turn on; until then rag-agent's own limit holds.
+    "chat.params": quietly(client, async ({ sessionID, model }) => {
+      if (model?.limit?.context) windows.set(sessionID, model.limit.context)
+    }),
+
     event: quietly(client, async ({ event }) => {
+      if (event.type === "message.updated") remember(event.properties.info)
       if (event.type !== "session.compacted") return
       const session_id = event.properties.sessionID
+      used.delete(session_id)
       const compacted = { hook_event_name: "SessionStart", source: "compact", session_id }
       forgotten = Promise.all([forgotten, ask(compacted, TURN_MS)])
       await forgotten

@@ -21,7 +21,7 @@ const START = 30_000; // a start, for tools and commands
 const END = 1000; // an end, before it is enforced
 
 type Level = "info" | "warning" | "error";
-type Options = { signal?: AbortSignal; onProgress?: (message: string) => void };
+type Options = { signal?: AbortSignal; onProgress?: (message: string) => void; meta?: object };
 type Pending = {
 	resolve: (result: any) => void;
 	reject: (error: Error) => void;
@@ -52,8 +52,8 @@ const TOOLS = [
 					type: "string",
 				},
 				max_tokens: {
-					default: 4000,
-					description: "Most tokens of text to return; what is cut is named.",
+					description:
+						"Most tokens of text to return; what is cut is named. Without it as many as the question deserves: about 2000, and never more than 4000.",
 					maximum: 20000,
 					minimum: 200,
 					type: "integer",
@@ -117,6 +117,12 @@ function speaksJson(ctx: ExtensionContext): boolean {
 /** To stdout, where the model's answer goes: Pi's print mode turns process.stdout.write, so console.log, to stderr. */
 function print(text: string): void {
 	Object.getPrototypeOf(process.stdout).write.call(process.stdout, `${text}\n`);
+}
+
+/** Tokens left of the model's context window, so that nothing takes too much of them; nothing where Pi cannot say. */
+function contextLeft(ctx: ExtensionContext): number | undefined {
+	const usage = ctx?.getContextUsage?.();
+	return usage ? usage.contextWindow - (usage.tokens ?? 0) : undefined;
 }
 
 /** What `promise` gives, unless the signal comes first: then the signal's reason is thrown. */
@@ -204,11 +210,12 @@ class Server {
 		this.#send({ id: ++this.#last, method: "tools/list" }); // whereupon it loads the model
 	}
 
-	#request(method: string, params: object, { signal, onProgress }: Options): Promise<any> {
+	#request(method: string, params: object, { signal, onProgress, meta }: Options): Promise<any> {
 		const id = ++this.#last;
 		const answer = new Promise((resolve, reject) => {
 			this.#pending.set(id, { resolve, reject, onProgress });
-			this.#send({ id, method, params: onProgress ? { ...params, _meta: { progressToken: id } } : params });
+			const _meta = { ...meta, ...(onProgress && { progressToken: id }) };
+			this.#send({ id, method, params: { ...params, _meta } });
 		});
 		return unless(signal, answer).catch((error) => {
 			if (this.#pending.delete(id) && method !== "initialize") {
@@ -318,7 +325,11 @@ export default function (pi: ExtensionAPI) {
 		try {
 			if (!ctx.hasUI && "prompt" in event) await warmUp(signal);
 			const { context, note } = JSON.parse(
-				await server.call("rag_hook", { ...event, session_id, cwd: ctx.cwd }, { signal }),
+				await server.call(
+					"rag_hook",
+					{ ...event, session_id, cwd: ctx.cwd, context_left: contextLeft(ctx) },
+					{ signal },
+				),
 			);
 			complain(ctx, note ?? "");
 			return context ?? "";
@@ -354,9 +365,10 @@ export default function (pi: ExtensionAPI) {
 		pi.registerTool({
 			...tool,
 			parameters: tool.parameters as any,
-			async execute(_id: string, args: any, signal: AbortSignal | undefined, onUpdate: any) {
+			async execute(_id: string, args: any, signal: AbortSignal | undefined, onUpdate: any, ctx: ExtensionContext) {
 				const onProgress = (text: string) => onUpdate?.({ content: [{ type: "text", text }], details: {} });
-				const text = await server.call(tool.name, args ?? {}, { signal, onProgress });
+				const meta = { "rag-agent/contextLeft": contextLeft(ctx) };
+				const text = await server.call(tool.name, args ?? {}, { signal, onProgress, meta });
 				return { content: [{ type: "text" as const, text }], details: {} };
 			},
 		});
