@@ -180,6 +180,7 @@ class Hit:
     converted: bool = False
     stale: bool = False
     document: StoredDocument | None = None
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,8 @@ def test_search_narrows_and_explains(project: Path) -> None:
     assert [hit["path"] for hit in found["hits"]] == ["src/mailer.py"]
     explained = text("search", "deliver", "--explain")
     assert "its text has words of the question" in explained
+    assert "words found in what is shown, or in the path: deliver" in explained
+    assert "behind the hit above it" not in explained.split("\n\n")[0]
     assert "evidence: " in explained
     with pytest.raises(QueryError, match="nonsense"):
         run("search", "x", "--where", "nonsense:1")

@@ -45,6 +45,7 @@ def hit_data(hit: Hit) -> dict[str, object]:
         "more": [{"start": c.start, "end": c.end, "text": c.text} for c in hit.more],
         "converted": hit.converted,
         "stale": hit.stale,
+        "copies": list(hit.copies),
     }
 
 

@@ -38,7 +38,7 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     Argument("--limit", "files to show (default: 10)", "N", type=whole_number(1, 1000), default=10),
     Argument("--where", "narrow: 'path:src/* kind:code ext:py lang:python tag:x after:2026-01-01', "
              "-field:… excludes", "FILTER", default=""),
-    Argument("--explain", "show what each score is made of"),
+    Argument("--explain", "say why each hit stands where it stands"),
     detail="Words and meaning count together; a hit is a file with its best passage.",
 )  # fmt: skip
 def search(open_index: Opener, arguments: Namespace, report: Report) -> Result:
@@ -116,7 +116,12 @@ def _search_text(found: SearchResults, explained: bool) -> str:
     from rag_agent import tokens
 
     words = tokens.query_words(found.query)
-    blocks = [_hit_text(hit, words, explained) for hit in found.hits]
+    blocks = [_hit_text(hit, words) for hit in found.hits]
+    if explained:
+        blocks = [
+            f"{block}\n{_explained(hit, found.query, above)}"
+            for block, hit, above in zip(blocks, found.hits, (None, *found.hits), strict=False)
+        ]
     if not blocks:
         blocks.append("no hits")
     notes = [styled(f"note: {note}", "yellow") for note in found.notes]
@@ -126,8 +131,9 @@ def _search_text(found: SearchResults, explained: bool) -> str:
     return "\n\n".join([*blocks, "\n".join([*notes, summary])])
 
 
-def _hit_text(hit: Hit, words: Mapping[str, float], explained: bool) -> str:
+def _hit_text(hit: Hit, words: Mapping[str, float]) -> str:
     from rag_agent.context import heading_of
+    from rag_agent.context.lines import listed_copies
 
     place = f"{one_line(hit.path)}:{hit.chunk.start}-{hit.chunk.end}"
     head = f"{styled(place, 'cyan', 'bold')}  score={hit.score:.2f}"
@@ -139,12 +145,16 @@ def _hit_text(hit: Hit, words: Mapping[str, float], explained: bool) -> str:
     if hit.more:
         places = ", ".join(f"{chunk.start}-{chunk.end}" for chunk in hit.more)
         lines.append(styled(f"    also lines {places}", "dim"))
+    if hit.copies:
+        lines.append(styled(f"    same as {one_line(listed_copies(hit.copies))}", "dim"))
     if hit.converted:
         lines.append(styled("    (lines of the converted text)", "dim"))
     if hit.stale:
         lines.append(styled("    (changed since it was indexed)", "yellow"))
-    if explained:
-        from rag_agent.search import explain
-
-        lines.extend(styled(f"    {line}", "dim") for line in explain(hit))
     return "\n".join(lines)
+
+
+def _explained(hit: Hit, query: str, above: Hit | None) -> str:
+    from rag_agent.search import explain
+
+    return "\n".join(styled(f"    {one_line(line)}", "dim") for line in explain(hit, query, above))

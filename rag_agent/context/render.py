@@ -10,7 +10,7 @@ from rag_agent.context.fence import harmless, one_line
 from rag_agent.context.focus import shares
 from rag_agent.context.gate import NOTHING_SURE, is_sure
 from rag_agent.context.headings import heading_of
-from rag_agent.context.lines import Piece, pieces_of, whole, with_gaps
+from rag_agent.context.lines import Piece, listed_copies, pieces_of, whole, with_gaps
 from rag_agent.context.spending import Levels, least_worth, nothing_of, spend
 from rag_agent.tokens import estimate_tokens, query_words
 from rag_agent.types import Chunk, Hit, SearchResults
@@ -78,6 +78,8 @@ class _Entry:
         ]
         place = f"{self.number}. {one_line(best.location)}"
         lines = ["", "  ".join([place, *(mark for mark in marks if mark)])]
+        if self.hit.copies:
+            lines.append(f"same as {one_line(listed_copies(self.hit.copies))}")
         if also:
             lines.append(f"also lines {', '.join(f'{chunk.start}-{chunk.end}' for chunk in also)}")
         return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -105,12 +106,16 @@ def test_a_relevant_prompt_brings_its_context_after_it(pi: Pi, fake_model: FakeM
 def test_a_prompt_brings_nothing_that_the_context_window_has_no_room_for(
     pi: Pi, fake_model: FakeModel
 ) -> None:
-    models = Path(pi.environ["HOME"]) / ".pi" / "agent" / "models.json"
-    small = models.read_text(encoding="utf-8").replace("100000", "1500")
-    models.write_text(small, encoding="utf-8")
+    settings = Path(pi.environ["HOME"]) / ".pi" / "agent"
+    models = (settings / "models.json").read_text(encoding="utf-8")
+    small = models.replace('"contextWindow": 100000', '"contextWindow": 1500')
+    assert small != models
+    (settings / "models.json").write_text(small, encoding="utf-8")
+    # Else Pi summarises such a conversation without end.
+    without = {"compaction": {"enabled": False}}
+    (settings / "settings.json").write_text(json.dumps(without), encoding="utf-8")
     pi.ask(RELEVANT)
 
-    assert '"contextWindow": 1500' in small
     assert not is_injected(fake_model.requests()[0])
 
 
