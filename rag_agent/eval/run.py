@@ -118,6 +118,11 @@ def places(hits: Sequence[Hit], *, passages: bool) -> list[Result]:
             Result(hit.path, chunk.start, chunk.end, hit.score, reading_cost(chunk))
             for chunk in chunks
         )
+        # A reader is told their names beside the lines, which are the same there.
+        found.extend(
+            Result(path, hit.chunk.start, hit.chunk.end, hit.score, estimate_tokens(path))
+            for path in hit.copies
+        )
     return found
 
 

@@ -13,6 +13,7 @@ from rag_agent.search import fusion
 from rag_agent.search.candidates import find_candidates
 from rag_agent.search.dense import Meaning, read_meaning
 from rag_agent.search.facts import Corpus, corpus_of
+from rag_agent.search.diversity import collapse
 from rag_agent.search.matches import FileMatch
 from rag_agent.search.passages import choose_chunks, choose_places, evidence
 from rag_agent.search.question import Question, read_question
@@ -67,7 +68,7 @@ def search(
     return SearchResults(
         query=query,
         mode="hybrid" if meaning else "lexical",
-        hits=tuple(_hit(question, scored, alpha) for scored in ranked[:limit]),
+        hits=collapse((_hit(question, scored, alpha) for scored in ranked), limit),
         took_ms=(time.perf_counter() - started) * 1000,
         notes=(*notes, *without, *_missing_vectors(store, meaning, files), *unread),
     )

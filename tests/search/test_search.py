@@ -57,7 +57,8 @@ def point(store: Store, degrees: dict[str, float]) -> None:
 
 
 def paths(results: SearchResults) -> list[str]:
-    return [hit.path for hit in results]
+    """The files in their order; what says the same as a hit comes right after it."""
+    return [path for hit in results for path in (hit.path, *hit.copies)]
 
 
 def find(store: Store, query: str, **options: Any) -> list[str]:
@@ -282,6 +283,31 @@ def test_an_explanation_names_each_part_and_the_evidence(indexed: Any) -> None:
     assert any("words of the question" in line for line in lines)
     assert lines[-1].startswith("evidence: ")
     assert "cosine 0.98" in lines[-1]
+
+
+def test_an_explanation_says_which_words_and_names_were_found(indexed: Any) -> None:
+    results = search(indexed(FILES), "where is parse_query called by zebras", embedder=None)
+    best = next(hit for hit in results if hit.path == "src/urls.py")
+    lines = explain(best, results.query)
+    assert "words not found there: called, zebras" in lines
+    (found,) = (line for line in lines if line.startswith("words found"))
+    assert "parse_query" in found
+    assert "defines parse_query" in lines
+
+
+def test_an_explanation_says_how_far_a_hit_is_behind_and_why(indexed: Any) -> None:
+    first, second, *_ = search(indexed(FILES), "parse query", embedder=None)
+    (line,) = (line for line in explain(second, above=first) if "behind" in line)
+    gap = first.score - second.score
+    assert line.startswith(f"{gap:.2f} behind the hit above it, mostly by this: ")
+    assert not any("behind" in line for line in explain(first))
+    assert "as good as the hit above it" in explain(first, above=first)
+
+
+def test_an_explanation_of_a_long_question_stays_short(indexed: Any) -> None:
+    question = "parse query " + " ".join(f"zebra{number}x" for number in range(200))
+    hit = search(indexed(FILES), question, embedder=None).hits[0]
+    assert max(map(len, explain(hit, question))) < 300
 
 
 def test_a_question_that_repeats_itself_is_not_answered_any_better(indexed: Any) -> None:
