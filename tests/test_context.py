@@ -720,6 +720,14 @@ def test_passages_with_only_blank_lines_between_them_are_one() -> None:
     assert answer.endswith(f"[lines 1-{len(text.splitlines())}]\n{text}")
 
 
+def test_copies_of_a_hit_are_named_three_at_most() -> None:
+    few = replace(hit("a", (1, 2)), copies=("v2/a", "v3/a"))
+    many = replace(hit("b", (1, 2)), copies=("c", "d", "e", "f", "g"))
+    text = render_results(results([few, many]), 500)
+    assert "1. a:1-2  score=0.90\nsame as v2/a, v3/a\n" in text
+    assert "2. b:1-2  score=0.90\nsame as c, d, e, and 2 more\n" in text
+
+
 def test_lines_of_an_extracted_text_are_called_so() -> None:
     converted = Hit("a.pdf", 1.0, chunk("a.pdf", 1, 2), converted=True)
     assert "(lines of the extracted text)" in render_results(results([converted]), 200)

@@ -12,8 +12,8 @@ from rag_agent.errors import QueryError
 from rag_agent.search import fusion
 from rag_agent.search.candidates import find_candidates
 from rag_agent.search.dense import Meaning, read_meaning
-from rag_agent.search.facts import Corpus, corpus_of
 from rag_agent.search.diversity import collapse
+from rag_agent.search.facts import Corpus, corpus_of
 from rag_agent.search.matches import FileMatch
 from rag_agent.search.passages import choose_chunks, choose_places, evidence
 from rag_agent.search.question import Question, read_question
