@@ -147,10 +147,13 @@ class Evidence:
     ``cosine`` is the highest raw cosine (None without vectors), ``coverage`` the share of the
     query's informative words found (by inverse document frequency, in [0, 1]), ``bm25`` the raw
     sum (0 or more) and ``passage`` the same per weight of the query's words, as one passage has it.
-    ``named`` says how weighty the names are that the hit defines and the query gives (0 to 1.4).
+    ``named`` says how weighty the names are that the hit defines and the query gives (0 to 1.4),
+    ``defined`` how clearly the query writes one of them as a name, ``file`` whether it has the
+    file's name with its ending (each in [0, 1]).
 
     Of the query itself: ``words`` counts its informative words, ``familiar`` says how common they
-    are in the project (0 when none occurs, below 1).
+    are in the project (0 when none occurs, below 1), ``strange`` which share of the names that are
+    written as code does not occur there.
     """
 
     cosine: float | None
@@ -160,6 +163,9 @@ class Evidence:
     named: float = 0.0
     words: int = 0
     familiar: float = 0.0
+    defined: float = 0.0
+    file: float = 0.0
+    strange: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

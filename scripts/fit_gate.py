@@ -4,20 +4,20 @@
 
 TOPICS is what scripts/evaluate.py takes, STORES the folder of the indexes that it left
 (``DIR/stores``, with vectors). Each index is asked questions of its own, of others in STORES, and
-turns of fixtures/eval/turns.jsonl that are no small talk to ``silence``. What was found is kept
-in FILE, so that only the first call searches.
+turns of fixtures/eval/turns.jsonl that are no small talk to ``silence``; also plain questions for
+names that it defines and files that it has ("named"), and for such of others in STORES
+("stranger"). What was found is kept in FILE, so that only the first call searches.
 
-A logistic model on the best hit separates own questions from the rest; its bias puts the line at
-``SURE``, where the wanted share of own questions has a hit that is injected. Printed are the
-weights for rag_agent/context/gate.py and what is injected at that line: by the gate as it is, by
-the fit, and by fits on other collections than the one that is judged. The fit sees half of the
+A logistic model on the best hit separates own and named questions from the rest; its bias puts the
+line at ``SURE``, where the wanted share of own questions has a hit that is injected. Printed are
+the weights for rag_agent/context/gate.py and what is injected at that line: by the gate as it is,
+by the fit, and by fits on other collections than the one that is judged. The fit sees half of the
 turns, the table counts the other half, and both count small talk as not injected.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import sys
@@ -27,18 +27,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from gate_questions import INDEXES_OF_A_TURN, digest, plan, read_turns
 
 from rag_agent.config import Config
 from rag_agent.context.gate import SURE, certainty, features, silence
 from rag_agent.embed import load
-from rag_agent.eval.topics import read_topics
 from rag_agent.search import search
 from rag_agent.store import Store
 from rag_agent.types import Evidence
 
 TURNS = Path(__file__).resolve().parent.parent / "fixtures" / "eval" / "turns.jsonl"
 QUESTIONS = 20  # of its own and of others, for each index
-INDEXES_OF_A_TURN = 8
+KINDS = ("own", "named", "foreign", "stranger", "turn")
+GOOD = ("own", "named")  # kinds of questions that want an answer
 FOLDS = 7
 # Of the own questions; without vectors a wrong hit is likelier.
 KEEP = {"hybrid": 0.93, "words": 0.88}
@@ -52,7 +53,7 @@ class Asked:
     """What one index found for one text: the evidence of its hits, with vectors and without."""
 
     store: str
-    kind: str  # own, foreign, turn
+    kind: str  # own, named, foreign, stranger, turn
     text: str
     hybrid: list[Evidence]
     words: list[Evidence]
@@ -113,47 +114,6 @@ def cached(cache: Path) -> Iterator[tuple[tuple[str, str], Asked]]:
             yield (row["store"], row["text"]), Asked(**row)
 
 
-def plan(pairs: Iterator[tuple[Path, Path]]) -> Iterator[tuple[Path, list[tuple[str, str]]]]:
-    """For each index what to ask it."""
-    own: dict[Path, list[str]] = {}
-    for topics, stores in pairs:
-        for topic in read_topics(topics):
-            own.setdefault(stores / (topic.repo or topics.name), []).append(topic.query)
-    turns = read_turns()
-    for store, queries in sorted(own.items()):
-        others = [
-            query
-            for other, asked in own.items()
-            if other.parent == store.parent and other.name != store.name
-            for query in asked
-        ]
-        texts = [("own", query) for query in drawn(queries, QUESTIONS, "own")]
-        texts += [("foreign", query) for query in drawn(others, QUESTIONS, str(store.name))]
-        names = [str(other) for other in own]
-        texts += [
-            ("turn", turn)
-            for turn in turns
-            if silence(turn) is None and str(store) in drawn(names, INDEXES_OF_A_TURN, turn)
-        ]
-        yield store, texts
-
-
-def read_turns() -> list[str]:
-    """The turns that need no search."""
-    rows = map(json.loads, TURNS.read_text(encoding="utf-8").splitlines())
-    return [row["text"] for row in rows if row.get("wants") is False]
-
-
-def drawn(texts: Sequence[str], count: int, seed: str) -> list[str]:
-    """A sample that is the same in every call."""
-    return sorted(texts, key=lambda text: digest(seed + text))[:count]
-
-
-def digest(text: str) -> bytes:
-    """What draws and splits."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
 def for_fitting(row: Asked) -> bool:
     """Whether the fit may see it: all questions, and half of the turns."""
     return row.kind != "turn" or digest(row.text)[0] % 2 == 0
@@ -168,7 +128,7 @@ def fitted(rows: Sequence[Asked], mode: str) -> tuple[list[float], float]:
     Both kinds weigh the same. The best hit depends on the weights, so it is chosen three times.
     """
     rows = [row for row in rows if getattr(row, mode)]
-    is_own = np.array([row.kind == "own" for row in rows])
+    is_own = np.array([row.kind in GOOD for row in rows])
     sample = np.where(is_own, 0.5 / is_own.mean(), 0.5 / (1 - is_own.mean()))
     weights = np.zeros(len(features(getattr(rows[0], mode)[0])))
     for _ in range(3):
@@ -239,7 +199,7 @@ def print_row(
             passed[key] += row.best(mode, judge(row)) >= SURE
     turns = [turn for turn in read_turns() if digest(turn)[0] % 2]
     counts["turn"] = len(turns) * INDEXES_OF_A_TURN
-    shares = [f"{kind} {passed[kind] / counts[kind]:.3f}" for kind in ("own", "foreign", "turn")]
+    shares = [f"{kind} {passed[kind] / counts[kind]:.3f}" for kind in KINDS]
     own = {key: passed[key] / counts[key] for key in counts if key.startswith("own ")}
     worst = min(own, key=lambda key: own[key])
     foreign = max(passed[key] / counts[key] for key in counts if key.startswith("foreign "))

@@ -83,10 +83,19 @@ def features(evidence: Evidence) -> tuple[float, ...]:
 
     Cosine (if there are vectors), coverage, the weight that one passage has of the question, names
     that the hit defines and the question gives, how familiar the project is with the question's
-    words, and how little the question says (the inverse of its number of words).
+    words, how little the question says (the inverse of its number of words), whether it points at
+    something that the hit defines or at its file, and names in it that the project does not have.
     """
-    shape = 1 / max(1, evidence.words)
-    by_words = (evidence.coverage, evidence.passage, evidence.named, evidence.familiar, shape)
+    by_words = (
+        evidence.coverage,
+        evidence.passage,
+        evidence.named,
+        evidence.familiar,
+        1 / max(1, evidence.words),
+        evidence.defined,
+        evidence.file,
+        evidence.strange,
+    )
     return by_words if evidence.cosine is None else (evidence.cosine, *by_words)
 
 
@@ -95,9 +104,9 @@ def features(evidence: Evidence) -> tuple[float, ...]:
 # sets of documents, as many of other projects, and turns of conversations. At the line 93 % of the
 # own questions keep a hit, 6 % of the foreign ones and 0.5 % of the turns get one; the same for
 # collections that the fit has not seen.
-_HYBRID = ((14.24, 1.34, 1.68, 2.53, 4.09, -2.77), -12.68)
+_HYBRID = ((14.24, 1.34, 1.68, 2.53, 4.09, -2.77, 0.0, 0.0, 0.0), -12.68)
 # Words alone separate less, and a wrong hit disturbs more than a missing one helps: 87 %, 7 %, 1 %.
-_WORDS_ONLY = ((0.85, 3.54, 2.60, 8.79, -8.91), -8.75)
+_WORDS_ONLY = ((0.85, 3.54, 2.60, 8.79, -8.91, 0.0, 0.0, 0.0), -8.75)
 
 _MOST_WORDS = 0.75  # of the question, by weight
 # "/compact", "!git status", "#note": not "/usr/lib is full".

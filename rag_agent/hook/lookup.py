@@ -77,7 +77,18 @@ class Shown:
 class _Evidence:
     """The fields of ``types.Evidence``."""
 
-    __slots__ = ("bm25", "cosine", "coverage", "familiar", "named", "passage", "words")
+    __slots__ = (
+        "bm25",
+        "cosine",
+        "coverage",
+        "defined",
+        "familiar",
+        "file",
+        "named",
+        "passage",
+        "strange",
+        "words",
+    )
 
     def __init__(
         self,
@@ -88,6 +99,9 @@ class _Evidence:
         named: float,
         words: int,
         familiar: float,
+        defined: float,
+        file: float,
+        strange: float,
     ) -> None:
         self.cosine = cosine
         self.coverage = coverage
@@ -96,6 +110,9 @@ class _Evidence:
         self.named = named
         self.words = words
         self.familiar = familiar
+        self.defined = defined
+        self.file = file
+        self.strange = strange
 
 
 class _Stored:

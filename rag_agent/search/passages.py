@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from rag_agent.search.definitions import Likeness, weight_of
 from rag_agent.search.lexical import count_words, path_words
 from rag_agent.search.places import score_chunks
+from rag_agent.search.pointing import points_at_definition, points_at_file, strangeness
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -56,7 +59,7 @@ def evidence(question: Question, file: FileMatch) -> Evidence:
 
 def measures(
     question: Question, file: FileMatch
-) -> tuple[float | None, float, float, float, float, int, float]:
+) -> tuple[float | None, float, float, float, float, int, float, float, float, float]:
     """The fields of ``Evidence`` in their order."""
     found = {word for chunk in file.chunks for word in chunk.counts}
     if not any(chunk.passages for chunk in file.chunks):
@@ -74,6 +77,9 @@ def measures(
         _named(question, file),
         len(question.words),
         question.familiar,
+        points_at_definition(question, chain.from_iterable(chunk.asked for chunk in file.chunks)),
+        points_at_file(question, file.document.path),
+        strangeness(question),
     )
 
 

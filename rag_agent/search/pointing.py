@@ -1,0 +1,89 @@
+"""Whether a question points at a file: with its name, or with that of a thing it defines."""
+
+from __future__ import annotations
+
+import re
+
+from rag_agent.search.definitions import written_as_code
+from rag_agent.tokens import words
+
+TYPE_CHECKING = False  # typing costs a hook more than this module
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rag_agent.search.question import Question
+    from rag_agent.types import Definition
+
+_OTHER_CASE = 0.6  # of a name; "writelock" may be WriteLock, but also another thing
+_CAPITAL = 0.7  # one inside a sentence: "the Store", but also "Python" and "Friday"
+# What people say of a thing beside its name, when they ask for nothing else.
+_ASKING = frozenset(
+    "argument arguments class code constant declaration declared define defined defines "
+    "definition describe explain file find function implementation implemented implements "
+    "interface invoked lives locate located look macro mean means method module open parameter "
+    "parameters purpose read return returned returns struct takes tell trait type work "
+    "works".split()
+)
+
+
+def points_at_definition(question: Question, definitions: Iterable[Definition]) -> float:
+    """How clearly the question names the clearest of these definitions, in [0, 1].
+
+    1 for a name that is written as only names are: ``like_this`` or ``likeThis``, in backticks,
+    with a call's parenthesis, behind ``::``. Less in another case, for a word with a capital
+    inside a sentence, and for a plain word that is all that the question asks for. 0 for words
+    that happen to be names.
+    """
+    names = {definition.name for definition in definitions}
+    return max((_clearness(question, name) for name in names), default=0.0)
+
+
+def points_at_file(question: Question, path: str) -> float:
+    """1 if the question has the file's name with its ending, and no other folder before it."""
+    name = path.rpartition("/")[2].lower()
+    if "." not in name.strip(".") or name not in question.lower:
+        return 0.0
+    written = re.compile(rf"(?<![\w.-])([\w./\\-]*[/\\])?{re.escape(name)}(?![\w-]|\.\w)")
+    whole = f"/{path.lower()}"
+    folders = ((found.group(1) or "") for found in written.finditer(question.lower))
+    return float(any(_is_end_of(f"{folder}{name}", whole) for folder in folders))
+
+
+def strangeness(question: Question) -> float:
+    """Share of the names written as code in the question that no passage holds, in [0, 1]."""
+    names = [name for name in question.names if written_as_code(name)]
+    strange = [name for name in names if not question.absent.isdisjoint(words(name)[:1])]
+    return len(strange) / len(names) if names else 0.0
+
+
+def _clearness(question: Question, name: str) -> float:
+    folded = name.lower()
+    if folded not in question.folded_names:
+        return 0.0
+    return max(
+        _as_written(question, given) * (1.0 if given == name else _OTHER_CASE)
+        for given in question.names
+        if given.lower() == folded
+    )
+
+
+def _as_written(question: Question, given: str) -> float:
+    if written_as_code(given) or _marked_as_code(given, question.text):
+        return 1.0
+    if all(one is given or one.lower() in _ASKING for one in question.names):
+        return 1.0
+    inside = rf"[^\W\d_][,;]?[ ]+{re.escape(given)}\b"
+    return _CAPITAL if given[0].isupper() and re.search(inside, question.text) else 0.0
+
+
+def _marked_as_code(given: str, text: str) -> bool:
+    name = re.escape(given)
+    # A fence of three backticks holds a listing, in which everything is a name.
+    quoted = rf"(?<!`)`[^`\s]{{0,100}}(?<!\w){name}(?!\w)[^`\s]{{0,100}}`(?!`)"
+    return re.search(rf"{quoted}|\b{name}\(|::{name}\b", text) is not None
+
+
+def _is_end_of(written: str, path: str) -> bool:
+    """Whether a path ends with what was written, or the other way round (an absolute path)."""
+    plain = "/" + written.replace("\\", "/").removeprefix("./").lstrip("/")
+    return path.endswith(plain) or plain.endswith(path)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_agent.search.pointing import points_at_definition, points_at_file, strangeness
+from rag_agent.search.question import Question, read_question
+from rag_agent.store import Store
+from rag_agent.types import Definition
+
+
+@pytest.fixture
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store.open(tmp_path_factory.mktemp("empty") / "rag.db")
+
+
+def asked(store: Store, text: str) -> Question:
+    return read_question(store, text)[0]
+
+
+def named(store: Store, text: str, *names: str) -> float:
+    definitions = [Definition(name, "function", 1, 9) for name in names]
+    return points_at_definition(asked(store, text), definitions)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("where is find_candidates defined?", "find_candidates"),
+        ("what does WriteLock do", "WriteLock"),
+        ("how are hits ranked by `rank` in the end?", "rank"),
+        ("why does `Store.match` read so many passages?", "match"),
+        ("does match(names) read every passage?", "match"),
+        ("what calls lexical::count for each passage", "count"),
+        ("explain rank", "rank"),
+        ("where is search defined?", "search"),
+        ("wo ist stem_counts definiert?", "stem_counts"),
+    ],
+)
+def test_a_name_that_is_written_as_one_points_at_its_definition(
+    store: Store, text: str, name: str
+) -> None:
+    assert named(store, text, "other", name) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("how are the hits of a search ranked?", "search"),
+        ("Search is slow with many files", "Search"),
+        ("where is find_candidates defined?", "find"),
+        ("where are the writes?", "WriteLock"),
+        ("```\nsearch results\n```\nthis is slow with files", "results"),
+    ],
+)
+def test_a_word_that_happens_to_be_a_name_points_at_nothing(
+    store: Store, text: str, name: str
+) -> None:
+    assert named(store, text, name) == 0.0
+
+
+def test_another_case_and_a_capital_inside_a_sentence_say_less(store: Store) -> None:
+    assert 0.0 < named(store, "where is writelock defined?", "WriteLock") < 1.0
+    assert 0.0 < named(store, "who closes the Store after that?", "Store") < 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "search/places.py",
+        "what is in places.py?",
+        "explain src/search/places.py:12 to me",
+        "/home/someone/project/src/search/places.py fails",
+        r"open search\places.py",
+        "the docs (places.py, lines.py) are old",
+        "Places.py.",
+        "`./search/places.py`",
+    ],
+)
+def test_a_name_with_its_ending_points_at_the_file(store: Store, text: str) -> None:
+    assert points_at_file(asked(store, text), "src/search/places.py") == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where are places ranked?",
+        "what is in test_places.py?",
+        "other/places.py",
+        "places.pyi",
+        "places.py.orig",
+        "my-places.py",
+    ],
+)
+def test_the_name_of_another_file_does_not(store: Store, text: str) -> None:
+    assert points_at_file(asked(store, text), "src/search/places.py") == 0.0
+
+
+def test_a_file_without_an_ending_is_not_pointed_at(store: Store) -> None:
+    assert points_at_file(asked(store, "how does make know? see Makefile"), "Makefile") == 0.0
+    assert points_at_file(asked(store, "what does .env hold?"), ".env") == 0.0
+
+
+def test_names_that_no_passage_holds_are_strange(store: Store) -> None:
+    assert strangeness(asked(store, "where is open_store defined?")) == 1.0
+    assert strangeness(asked(store, "where is the store opened?")) == 0.0
+
+
+@given(st.text(max_size=80), st.text(max_size=20), st.text(max_size=30))
+def test_any_text_can_be_asked_about_any_name_and_path(text: str, name: str, path: str) -> None:
+    words = {word: 1.0 for word in text.split()}
+    question = Question(text, words, words, tuple(text.split()))
+    assert 0.0 <= points_at_definition(question, [Definition(name, "type", 1, 2)]) <= 1.0
+    assert points_at_file(question, path) in (0.0, 1.0)
+    assert 0.0 <= strangeness(question) <= 1.0
