@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rag_agent.types import Definition
 
 _OTHER_CASE = 0.6  # of a name; "writelock" may be WriteLock, but also another thing
+_PLAIN = 0.7  # a plain word that is all that is asked for: "explain rank", but also "the error?"
 _CAPITAL = 0.7  # one inside a sentence: "the Store", but also "Python" and "Friday"
 # What people say of a thing beside its name, when they ask for nothing else.
 _ASKING = frozenset(
@@ -70,8 +71,8 @@ def _clearness(question: Question, name: str) -> float:
 def _as_written(question: Question, given: str) -> float:
     if written_as_code(given) or _marked_as_code(given, question.text):
         return 1.0
-    if all(one is given or one.lower() in _ASKING for one in question.names):
-        return 1.0
+    if [one for one in question.names if one.lower() not in _ASKING] == [given]:
+        return _PLAIN if given.islower() else 1.0
     inside = rf"[^\W\d_][,;]?[ ]+{re.escape(given)}\b"
     return _CAPITAL if given[0].isupper() and re.search(inside, question.text) else 0.0
 

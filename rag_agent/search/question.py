@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from rag_agent.errors import QueryError
-from rag_agent.tokens import STOP_WORDS, query_words
+from rag_agent.tokens import STOP_WORDS, query_words, runs
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -180,8 +180,11 @@ def _names(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for match in _NAME.finditer(text):
         name = match.group()
-        if len(name) <= _LONGEST_NAME and name.lower() not in STOP_WORDS:
-            found[name] = None
-            if len(found) == _MOST_NAMES:
-                break
-    return tuple(found)
+        # Chinese, Japanese and Korean are written up to a name without a space.
+        parts = () if name.isascii() else (part for part in runs(name) if part.isascii())
+        for each in (name, *parts):
+            if len(each) <= _LONGEST_NAME and each.lower() not in STOP_WORDS:
+                found[each] = None
+        if len(found) >= _MOST_NAMES:
+            break
+    return tuple(found)[:_MOST_NAMES]
