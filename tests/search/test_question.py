@@ -17,6 +17,11 @@ def test_a_question_is_read_as_stems_with_their_rarity(indexed: Any) -> None:
     assert notes == []
 
 
+def test_a_name_that_text_without_spaces_is_written_up_to_is_a_name(indexed: Any) -> None:
+    question, _ = read_question(indexed, "parse_urlは何をしますか, 请解释URLParser的作用, José")
+    assert {"parse_url", "URLParser", "José"} <= {*question.names}
+
+
 def test_names_are_kept_as_written_without_stop_words(indexed: Any) -> None:
     question, _ = read_question(indexed({}), "where is the URLParser of parse_url, urllib.parse?")
     assert question.names == ("URLParser", "parse_url", "urllib", "parse")
