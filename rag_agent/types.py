@@ -147,9 +147,8 @@ class Evidence:
     ``cosine`` is the highest raw cosine (None without vectors), ``coverage`` the share of the
     query's informative words found (by inverse document frequency, in [0, 1]), ``bm25`` the raw
     sum (0 or more) and ``passage`` the same per weight of the query's words, as one passage has it.
-    ``named`` says how weighty the names are that the hit defines and the query gives (0 to 1.4),
-    ``defined`` how clearly the query writes one of them as a name, ``file`` whether it has the
-    file's name with its ending (each in [0, 1]).
+    ``defined`` says how clearly the query gives the name of something that the hit defines and
+    ``file`` whether it has the file's name with its ending, each in [0, 1].
 
     Of the query itself: ``words`` counts its informative words, ``familiar`` says how common they
     are in the project (0 when none occurs, below 1), ``strange`` which share of the names that are
@@ -160,7 +159,6 @@ class Evidence:
     coverage: float
     bm25: float
     passage: float = 0.0
-    named: float = 0.0
     words: int = 0
     familiar: float = 0.0
     defined: float = 0.0

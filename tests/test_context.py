@@ -37,7 +37,7 @@ from rag_agent.types import (
     StoredDocument,
 )
 
-SURE = Evidence(0.7, 1.0, bm25=30.0, passage=0.9, named=0.5, words=4, familiar=0.5)
+SURE = Evidence(0.7, 1.0, bm25=30.0, passage=0.9, words=4, familiar=0.5)
 UNSURE = Evidence(0.15, 0.1, bm25=1.0, passage=0.05, words=4, familiar=0.3)
 TURNS_FILE = Path(__file__).parent.parent / "fixtures" / "eval" / "turns.jsonl"
 TURNS = [json.loads(line) for line in TURNS_FILE.read_text(encoding="utf-8").splitlines()]
@@ -511,16 +511,18 @@ def test_any_prompt_can_be_judged(prompt: str) -> None:
 
 
 def test_certainty_grows_with_each_kind_of_evidence() -> None:
-    middle = Evidence(0.4, 0.5, bm25=8.0, passage=0.3, named=0.1, words=4, familiar=0.4)
+    middle = Evidence(0.4, 0.5, bm25=8.0, passage=0.3, words=4, familiar=0.4, strange=0.5)
     better = [
         replace(middle, **{name: value})
         for name, value in [
             ("cosine", 0.6),
             ("coverage", 0.9),
             ("passage", 0.8),
-            ("named", 0.6),
             ("words", 12),
             ("familiar", 0.6),
+            ("defined", 0.7),
+            ("file", 1.0),
+            ("strange", 0.0),
         ]
     ]
     for found in better:

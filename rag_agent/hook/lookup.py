@@ -84,7 +84,6 @@ class _Evidence:
         "defined",
         "familiar",
         "file",
-        "named",
         "passage",
         "strange",
         "words",
@@ -96,7 +95,6 @@ class _Evidence:
         coverage: float,
         bm25: float,
         passage: float,
-        named: float,
         words: int,
         familiar: float,
         defined: float,
@@ -107,7 +105,6 @@ class _Evidence:
         self.coverage = coverage
         self.bm25 = bm25
         self.passage = passage
-        self.named = named
         self.words = words
         self.familiar = familiar
         self.defined = defined

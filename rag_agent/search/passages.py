@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import chain
 
-from rag_agent.search.definitions import Likeness, weight_of
 from rag_agent.search.lexical import count_words, path_words
 from rag_agent.search.places import score_chunks
 from rag_agent.search.pointing import points_at_definition, points_at_file, strangeness
@@ -22,8 +21,6 @@ _SHOWN_OF_LONG = 5
 _LONG = 40  # chunks, some 60 pages
 # A further chunk must be worth showing beside the best one.
 _LEAST_SHARE = 0.4
-# What a defined name that is like the question says beside one that stands in it.
-_LIKENESS = 0.4
 
 
 def choose_chunks(question: Question, file: FileMatch, alpha: float) -> list[Chunk]:
@@ -59,7 +56,7 @@ def evidence(question: Question, file: FileMatch) -> Evidence:
 
 def measures(
     question: Question, file: FileMatch
-) -> tuple[float | None, float, float, float, float, int, float, float, float, float]:
+) -> tuple[float | None, float, float, float, int, float, float, float, float]:
     """The fields of ``Evidence`` in their order."""
     found = {word for chunk in file.chunks for word in chunk.counts}
     if not any(chunk.passages for chunk in file.chunks):
@@ -74,17 +71,9 @@ def measures(
         question.coverage(found),
         bm25,
         bm25 / question.weight if question.weight else 0.0,
-        _named(question, file),
         len(question.words),
         question.familiar,
         points_at_definition(question, chain.from_iterable(chunk.asked for chunk in file.chunks)),
         points_at_file(question, file.document.path),
         strangeness(question),
     )
-
-
-def _named(question: Question, file: FileMatch) -> float:
-    """How weighty the names are that the file defines and the question gives, 0 to 1.4."""
-    asked = (weight_of(found, question) for chunk in file.chunks for found in chunk.asked)
-    defined = (found for chunk in file.chunks for found in chunk.stored.chunk.definitions)
-    return max(asked, default=0.0) + _LIKENESS * Likeness(question, defined).best

@@ -19,21 +19,28 @@ _PLAIN = 0.7  # a plain word that is all that is asked for: "explain rank", but 
 _CAPITAL = 0.7  # one inside a sentence: "the Store", but also "Python" and "Friday"
 # What people say of a thing beside its name, when they ask for nothing else.
 _ASKING = frozenset(
-    "argument arguments class code constant declaration declared define defined defines "
-    "definition describe explain file find function implementation implemented implements "
-    "interface invoked lives locate located look macro mean means method module open parameter "
-    "parameters purpose read return returned returns struct takes tell trait type work "
-    "works".split()
+    """
+    argument arguments bug bugs call called caller callers calls class code constant declaration
+    declared define defined defines definition describe explain file find fix function here
+    implementation implemented implements interface invoked lives locate located look macro mean
+    means method module open parameter parameters purpose read refactor rename return returned
+    returns struct takes tell test tests trait type work works
+    definiert erkläre erklär ist macht was wer wird wo ruft
+    défini définie est explique fait où que
+    definida definido dónde está explica hace qué
+    definição faz onde cosa definita definito dove spiega
+    где делает определена определён определение объясни что
+    """.split()
 )
 
 
 def points_at_definition(question: Question, definitions: Iterable[Definition]) -> float:
     """How clearly the question names the clearest of these definitions, in [0, 1].
 
-    1 for a name that is written as only names are: ``like_this`` or ``likeThis``, in backticks,
-    with a call's parenthesis, behind ``::``. Less in another case, for a word with a capital
-    inside a sentence, and for a plain word that is all that the question asks for. 0 for words
-    that happen to be names.
+    1 for a name that is written as only names are: ``like_this``, ``_this`` or ``likeThis``, in
+    backticks, with a call's parenthesis, behind ``::``. Less in another case, for a word with a
+    capital inside a sentence, and for a plain word that is all that the question asks for. 0 for
+    words that happen to be names.
     """
     names = {definition.name for definition in definitions}
     return max((_clearness(question, name) for name in names), default=0.0)
@@ -69,7 +76,7 @@ def _clearness(question: Question, name: str) -> float:
 
 
 def _as_written(question: Question, given: str) -> float:
-    if written_as_code(given) or _marked_as_code(given, question.text):
+    if written_as_code(given) or given[0] == "_" or _marked_as_code(given, question.text):
         return 1.0
     if [one for one in question.names if one.lower() not in _ASKING] == [given]:
         return _PLAIN if given.islower() else 1.0

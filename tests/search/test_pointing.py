@@ -34,6 +34,8 @@ def named(store: Store, text: str, *names: str) -> float:
         ("does match(names) read every passage?", "match"),
         ("what calls lexical::count for each passage", "count"),
         ("explain Rank", "Rank"),
+        ("fix the bug in Rank", "Rank"),
+        ("where do we compare with __eq__ now?", "__eq__"),
         ("wo ist stem_counts definiert?", "stem_counts"),
         ("stem_countsは何をしますか", "stem_counts"),
         ("请解释函数stem_counts的作用", "stem_counts"),

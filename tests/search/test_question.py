@@ -18,7 +18,7 @@ def test_a_question_is_read_as_stems_with_their_rarity(indexed: Any) -> None:
 
 
 def test_a_name_that_text_without_spaces_is_written_up_to_is_a_name(indexed: Any) -> None:
-    question, _ = read_question(indexed, "parse_urlは何をしますか, 请解释URLParser的作用, José")
+    question, _ = read_question(indexed({}), "parse_urlは何をしますか, 请解释URLParser的作用, José")
     assert {"parse_url", "URLParser", "José"} <= {*question.names}
 
 
