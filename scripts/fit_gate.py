@@ -89,7 +89,7 @@ def searched(pairs: Iterator[tuple[Path, Path]], cache: Path) -> list[Asked]:
     with cache.open("a", encoding="utf-8") as stream:
         for store, texts in plan(pairs):
             opened = Store.open(store / "rag.db", readonly=True)
-            name = f"{store.parent.parent.name}/{store.name}"
+            name = f"{'-'.join(store.parts[-3:-1])}/{store.name}"
             print(name, len(texts), file=sys.stderr, flush=True)
             for kind, text in texts:
                 row = known.get((name, text))

@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from rag_agent.search.question import Question
     from rag_agent.types import Definition
 
-_OTHER_CASE = 0.6  # of a name; "writelock" may be WriteLock, but also another thing
-_PLAIN = 0.7  # a plain word that is all that is asked for: "explain rank", but also "the error?"
-_CAPITAL = 0.7  # one inside a sentence: "the Store", but also "Python" and "Friday"
+_AMONG_OTHERS = 0.8  # words, a name that is written as one: the question may be about these
+_PLAIN = 0.6  # a plain word that is all that is asked for: "explain rank", but also "the error?"
+_CAPITAL = 0.6  # one inside a sentence: "the Store", but also "Python" and "Friday"
+_OTHER_CASE = 0.6  # of a name, as a factor; "writelock" may be WriteLock, but also another thing
 # What people say of a thing beside its name, when they ask for nothing else.
 _ASKING = frozenset(
     """
-    argument arguments bug bugs call called caller callers calls class code constant declaration
-    declared define defined defines definition describe explain file find fix function here
-    implementation implemented implements interface invoked lives locate located look macro mean
-    means method module open parameter parameters purpose read refactor rename return returned
-    returns struct takes tell test tests trait type work works
+    add argument arguments bug bugs call called caller callers calls class code constant
+    declaration declared define defined defines definition describe explain file find fix function
+    here implementation implemented implements interface invoked lives locate located look macro
+    mean means method module open parameter parameters purpose read refactor rename return
+    returned returns struct take takes tell test tests trait type work works write
     definiert erkläre erklär ist macht was wer wird wo ruft
     défini définie est explique fait où que
     definida definido dónde está explica hace qué
@@ -37,10 +38,10 @@ _ASKING = frozenset(
 def points_at_definition(question: Question, definitions: Iterable[Definition]) -> float:
     """How clearly the question names the clearest of these definitions, in [0, 1].
 
-    1 for a name that is written as only names are: ``like_this``, ``_this`` or ``likeThis``, in
-    backticks, with a call's parenthesis, behind ``::``. Less in another case, for a word with a
-    capital inside a sentence, and for a plain word that is all that the question asks for. 0 for
-    words that happen to be names.
+    1 for a name that is all that the question asks for, written as only names are: ``like_this``,
+    ``_this`` or ``likeThis``, in backticks, with a call's parenthesis, behind ``::``. Less where it
+    asks for more, where it has the name in another case or as a plain word, and for a word with a
+    capital inside a sentence. 0 for words that happen to be names.
     """
     names = {definition.name for definition in definitions}
     return max((_clearness(question, name) for name in names), default=0.0)
@@ -76,11 +77,14 @@ def _clearness(question: Question, name: str) -> float:
 
 
 def _as_written(question: Question, given: str) -> float:
+    # A longer name that has this one in it is text without spaces around it.
+    others = [one for one in question.names if given not in one]
+    alone = all(one.lower() in _ASKING for one in others)
     if written_as_code(given) or given[0] == "_" or _marked_as_code(given, question.text):
-        return 1.0
-    if [one for one in question.names if one.lower() not in _ASKING] == [given]:
-        return _PLAIN if given.islower() else 1.0
-    inside = rf"[^\W\d_][,;]?[ ]+{re.escape(given)}\b"
+        return 1.0 if alone else _AMONG_OTHERS
+    if alone and given.lower() not in _ASKING:
+        return _PLAIN
+    inside = rf"[^\W\d][,;]?[ ]+{re.escape(given)}\b"
     return _CAPITAL if given[0].isupper() and re.search(inside, question.text) else 0.0
 
 
