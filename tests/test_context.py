@@ -22,7 +22,7 @@ from rag_agent.context.focus import shares
 from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, merged
-from rag_agent.context.render import DEFAULT_TOKENS
+from rag_agent.context.render import DEFAULT_TOKENS, answer
 from rag_agent.tokens import estimate_tokens, query_words
 from rag_agent.types import (
     Chunk,
@@ -689,8 +689,12 @@ def test_every_shown_line_is_that_line_of_the_file(
     best, *others = data.draw(st.permutations(chunks))
     more = tuple(others[:2])
     found = Hit("a.py", 1.0, best, more, evidence=SURE, document=stored(kind, language))
-    text = render_results(results([found], "needle thread"), most)
+    said = answer(results([found], "needle thread"), most)
+    text = said.text
     shown = numbered_lines(text, best)
+    told = [number for _, numbers in said.shown for number in numbers]
+    lines_of_hit = text.split("\n")[said.before :]
+    assert [(n, line) for n, line in zip(told, lines_of_hit, strict=False) if n] == shown
     assert [line for _, line in shown] == [lines[number - 1] for number, _ in shown]
     # What is not shown in full is named, and nothing else is.
     numbers = {number for number, _ in shown}
@@ -700,6 +704,14 @@ def test_every_shown_line_is_that_line_of_the_file(
         for chunk in more
         if not numbers.issuperset(range(chunk.start, chunk.end + 1))
     ] == (also[1].split(", ") if also else [])
+
+
+@given(hits_of_any_text, st.one_of(st.none(), st.integers(0, 3000)))
+def test_what_an_answer_says_it_shows_has_a_line_each(hits: list[Hit], most: int | None) -> None:
+    said = answer(results(hits), most)
+    told = sum(len(numbers) for _, numbers in said.shown)
+    assert said.text == render_results(results(hits), most)
+    assert not told or said.text.count("\n") + 1 - said.before - told in (0, 2)  # the last: "Cut"
 
 
 def stored(kind: Kind, language: str) -> StoredDocument:

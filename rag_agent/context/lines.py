@@ -12,7 +12,7 @@ from rag_agent.types import Chunk, Hit
 # two functions of Python. (Only a single line of over 6000 characters could lie there as a chunk
 # of its own; in other documents a page or section of one line can.)
 _BLANK_LINES = 2
-_COPIES_NAMED = 3
+COPIES_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def with_gaps(block: Sequence[Piece]) -> str:
 
 def listed_copies(paths: Sequence[str]) -> str:
     """``a.py, b.py, and 2 more``: the files that say the same as a hit."""
-    listed = ", ".join(paths[:_COPIES_NAMED])
-    more = len(paths) - _COPIES_NAMED
+    listed = ", ".join(paths[:COPIES_NAMED])
+    more = len(paths) - COPIES_NAMED
     return f"{listed}, and {more:,} more" if more > 0 else listed
 
 

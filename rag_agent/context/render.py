@@ -23,6 +23,20 @@ _UNSURE_LINES = 6
 _UNSURE_TOKENS = 200
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is said, and what it says of each hit.
+
+    ``shown`` has the hits in their order, and for each line that is said of one the number of the
+    file's line that it is: 0 where a path is named (the hit's, then those of its copies), None
+    where it is neither. ``before`` counts the lines above the first hit.
+    """
+
+    text: str
+    before: int
+    shown: Sequence[tuple[Hit, Sequence[int | None]]]
+
+
 @dataclass(slots=True)
 class _Entry:
     """One hit as it is shown, in so many lines of its chunks."""
@@ -52,6 +66,24 @@ class _Entry:
 
     def written(self, levels: Levels) -> str:
         """The hit in so many lines of each chunk."""
+        blocks, also = self._blocks(levels)
+        return "\n".join([*self._place(blocks, also), *self._written(blocks)])
+
+    def numbers(self) -> list[int | None]:
+        """For each line of its text the number of the file's line, 0 for the place."""
+        blocks, also = self._blocks(self.levels)
+        numbers: list[int | None] = [None, 0, *([0] if self.hit.copies else [])]
+        numbers += [None] if also else []
+        for block in blocks:
+            numbers += [] if self._is_all(blocks) else [None, None]
+            for count, piece in enumerate(block):
+                numbers += [None] if count else []  # the gap before it
+                lines = piece.text.count("\n") + 1
+                numbers += [min(piece.start + line, piece.end) for line in range(lines)]
+        return numbers
+
+    def _blocks(self, levels: Levels) -> tuple[Sequence[Sequence[Piece]], Sequence[Chunk]]:
+        """What is shown together, the best chunk's first; and the chunks that lack lines."""
         chunks = (self.hit.chunk, *self.hit.more)
         complete, blocks = [], []
         for place, (chunk, lines) in enumerate(zip(chunks, levels, strict=True)):
@@ -62,8 +94,11 @@ class _Entry:
         blocks += [(piece,) for piece in pieces_of(self.hit, complete)]
         best = self.hit.chunk
         blocks.sort(key=lambda block: (not _lies_in(block, best), block[0].start))
-        also = [chunk for chunk in self.hit.more if chunk not in complete]
-        return "\n".join([*self._place(blocks, also), *self._written(blocks)])
+        return blocks, [chunk for chunk in self.hit.more if chunk not in complete]
+
+    def _is_all(self, blocks: Sequence[Sequence[Piece]]) -> bool:
+        """Whether the place says which lines these are."""
+        return len(blocks) == 1 and list(blocks[0]) == [whole(self.hit.chunk)]
 
     def _place(self, blocks: Sequence[Sequence[Piece]], also: Sequence[Chunk]) -> list[str]:
         """Its number, place, score and heading; ``also`` are chunks that lack lines."""
@@ -86,7 +121,7 @@ class _Entry:
 
     def _written(self, blocks: Sequence[Sequence[Piece]]) -> list[str]:
         """The pieces with what is left out between them by its numbers."""
-        if len(blocks) == 1 and list(blocks[0]) == [whole(self.hit.chunk)]:
+        if self._is_all(blocks):
             return [self._harmless(blocks[0])]
         lines = []
         for block in blocks:
@@ -119,6 +154,13 @@ def render_results(
     are dropped; a last line says what was cut and how to get it. With no room for one place, only
     as much of the first line as fits. Hits that are not sure get a few lines at most.
     """
+    return answer(results, max_tokens, most=most).text
+
+
+def answer(
+    results: SearchResults, max_tokens: int | None = None, *, most: int = DEFAULT_TOKENS
+) -> Answer:
+    """As ``render_results``, with what each line of the text is, for whoever measures it."""
     head, hits = _head(results), results.hits
     room = most if max_tokens is None else max_tokens
     asked = tuple(query_words(results.query))
@@ -150,7 +192,10 @@ def render_results(
     cut = sum(entry.is_cut and is_sure(entry.hit) for entry in entries)
     note = _cut(len(hits) - len(entries), cut)
     text = "\n".join(part for part in [head, *(entry.text for entry in entries), note] if part)
-    return text if estimate_tokens(text) <= room else _clipped(text, room)
+    if estimate_tokens(text) > room:
+        text = _clipped(text, room)
+    said = [(entry.hit, entry.numbers()) for entry in entries]
+    return Answer(text, head.count("\n") + 1, said)
 
 
 def _head(results: SearchResults) -> str:

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag_agent.eval.plots import Point, plot_quality, plot_recall, require_matplotlib
+from rag_agent.eval.measures import read_within, recall_within
+from rag_agent.eval.plots import Curve, Point, plot_quality, plot_recall, require_matplotlib
 from rag_agent.eval.published import Published
+from rag_agent.eval.reading import ASKED_FOR
 from rag_agent.eval.run import Result, one_a_file
-from rag_agent.eval.score import is_costed, recall_curve, score_run
+from rag_agent.eval.score import recall_curve, score_run, way_of
 from rag_agent.eval.topics import Topic
 
-# 200 to 16,000 tokens in steps of a tenth of a doubling: a smooth line, and each of BUDGETS on it.
-_BUDGETS = sorted({round(500 * 2 ** (step / 10)) for step in range(-13, 51)})
+# 200 to 4,000 tokens in steps of a tenth of a doubling: a smooth line, and each of BUDGETS on it.
+# Between the default answer and one of ASKED_FOR tokens nothing is asked for.
+_BUDGETS = [*sorted({round(500 * 2 ** (step / 10)) for step in range(-13, 31)}), ASKED_FOR]
+_RULES = (("named", recall_within), ("read", read_within))
 
 
 def primary_measure(totals: Mapping[str, Any]) -> str:
@@ -31,7 +35,8 @@ def draw(
     """The pictures that can be drawn of runs (by name: results and times), as files in ``folder``.
 
     Quality against time holds the runs and published figures that have a time; recall against
-    tokens the runs that know what their places cost. Without any there is no such picture.
+    tokens the runs that know what is read when, by both rules of ``measures``. Without any there is
+    no such picture.
 
     Raises:
         MissingDependency: there is no matplotlib.
@@ -55,11 +60,13 @@ def draw(
     if any(point.ours for point in points):
         drawn.append(folder / f"{prefix}quality-time.svg")
         plot_quality(points, measure, drawn[-1])
-    curves = {
-        name: recall_curve(topics, run, _BUDGETS)
+    curves = [
+        Curve(name, rule, recall_curve(topics, run, _BUDGETS, measure))
         for name, (run, _) in runs.items()
-        if is_costed(run)
-    }
+        for rule, measure in _RULES
+        # Of places that are read whole both rules say the same.
+        if (way := way_of(run)) == "answer" or (way and rule == "named")
+    ]
     if curves:
         drawn.append(folder / f"{prefix}recall-tokens.svg")
         plot_recall(curves, _BUDGETS, drawn[-1])

@@ -3,16 +3,27 @@
 Rankings of files hold each path once, best first. Rankings of places (``Lines``) may hold several
 places of one file.
 
-**Recall within a budget.** A reader takes the places in their order, whole ones, and stops before
-the first that would cost more than what is left of the budget; a later, cheaper place is not taken
-in its stead. What counts is the share of the relevant files (or line ranges) among the places that
-were read. A place costs the tokens of its text and of the line that names it.
+**Recall within a budget.** A reader has room for so many tokens. He reads the answer that a model
+gets to the same question, from its top, until they are spent; one who has more than any default
+answer asks for an answer that long (``reading.ASKED_FOR``). There are two rules for what counts as
+reached, and both are reported:
 
-The benchmark of semble (github.com/MinishLab/semble, benchmarks/token_efficiency.py, 2026) counts
-by this rule, but its tokens are those of cl100k_base while ``tokens.estimate_tokens`` errs on the
-high side; it does not count the line that names a place; it reads on through the best 50 chunks
-where a run ends with its last file; it averages over questions; and of a target with lines it wants
-the lines, which here ``line_recall_within`` counts for itself.
+- *named* (``recall_within``): the line that names the file with its place has been read;
+- *read* (``read_within``): that line and at least one of the file's own lines.
+
+Labelled lines are reached (``line_recall_within``) where one of them has been read. A file or range
+counts once.
+
+Runs that know what their places cost and not how an answer is written, those of other tools, are
+read place by place: whole ones, in their order, up to the first that costs more than what is left.
+Such a place is named and read at its end.
+
+The benchmark of semble (github.com/MinishLab/semble, benchmarks/token_efficiency.py, 2026) reads
+whole chunks likewise, and a file counts when a chunk of it was read. Its tokens are those of
+cl100k_base while ``tokens.estimate_tokens`` errs on the high side; it does not count the line that
+names a place; it reads on through the best 50 chunks where an answer ends with its last file; it
+averages over questions; and of a target with lines it wants the lines, which are counted here for
+themselves.
 """
 
 from __future__ import annotations
@@ -42,12 +53,73 @@ class Lines(Protocol):
 
 
 class Shown(Lines, Protocol):
-    """A place with what it costs to read it."""
+    """A place with what is known of when it is met."""
 
     @property
     def tokens(self) -> int | None:
-        """Of the text and the line that names it; None where that is not known."""
+        """Of the whole text and the line that names it; None where that is not known."""
         ...
+
+    @property
+    def named(self) -> int | None:
+        """After how many tokens of the answer the line that names its file has been read."""
+        ...
+
+    @property
+    def lines(self) -> Sequence[tuple[int, int]] | None:
+        """Lines of its file, and after how many tokens each has been read; None: not known."""
+        ...
+
+
+class Reader:
+    """The ranking as it is read: after how many tokens each file is named, each line read."""
+
+    def __init__(self, results: Sequence[Shown], *, whole: bool = False) -> None:
+        """``whole``: place by place, although it may be known how the answer is written."""
+        self._named: dict[str, int] = {}
+        self._lines: dict[str, list[tuple[int, int, int]]] = {}  # first, last line, tokens
+        if whole:
+            self._read_places(results)
+        else:
+            self._read_answer(results)
+
+    def names(self, budget: int) -> set[str]:
+        """The files that are named within the budget."""
+        return {path for path, tokens in self._named.items() if tokens <= budget}
+
+    def reads(self, budget: int) -> set[str]:
+        """Those of them with a line that has been read."""
+        return {
+            path
+            for path in self.names(budget)
+            if any(tokens <= budget for _, _, tokens in self._lines.get(path, ()))
+        }
+
+    def meets(self, target: Lines, budget: int) -> bool:
+        """Whether a line of the target has been read; any of the file where it has none."""
+        start = 0 if target.start is None else target.start
+        end = math.inf if target.end is None else target.end
+        return any(
+            tokens <= budget and first <= end and start <= last
+            for first, last, tokens in self._lines.get(target.path, ())
+        )
+
+    def _read_places(self, results: Sequence[Shown]) -> None:
+        spent = 0
+        for result in results:
+            if result.tokens is None:
+                return
+            spent += result.tokens
+            self._named.setdefault(result.path, spent)
+            first, last = result.start or 0, result.end or 0
+            self._lines.setdefault(result.path, []).append((first, last, spent))
+
+    def _read_answer(self, results: Sequence[Shown]) -> None:
+        for result in results:
+            if result.named is not None:
+                self._named.setdefault(result.path, result.named)
+            lines = self._lines.setdefault(result.path, [])
+            lines += [(line, line, tokens) for line, tokens in result.lines or ()]
 
 
 def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int) -> float:
@@ -98,26 +170,25 @@ def line_recall(results: Sequence[Lines], targets: Sequence[Lines], k: int) -> f
     return found / len(targets) if targets else 0.0
 
 
-def read_within(results: Sequence[Shown], budget: int) -> Sequence[Shown]:
-    """The places that are read before ``budget`` tokens are spent; none without a known cost."""
-    spent = 0
-    for number, result in enumerate(results):
-        if result.tokens is None or spent + result.tokens > budget:
-            return results[:number]
-        spent += result.tokens
-    return results
+def recall_within(reader: Reader, relevant: Collection[str], budget: int) -> float:
+    """Share of the relevant files that are named within the budget."""
+    return len(reader.names(budget).intersection(relevant)) / max(1, len(set(relevant)))
 
 
-def recall_within(results: Sequence[Shown], relevant: Collection[str], budget: int) -> float:
-    """Share of the relevant files that have a place among those read within the budget."""
-    read = {result.path for result in read_within(results, budget)}
-    return len(read.intersection(relevant)) / len(set(relevant)) if relevant else 0.0
+def read_within(reader: Reader, relevant: Collection[str], budget: int) -> float:
+    """Share of the relevant files that are named and of which a line is read within the budget."""
+    return len(reader.reads(budget).intersection(relevant)) / max(1, len(set(relevant)))
 
 
-def line_recall_within(results: Sequence[Shown], targets: Sequence[Lines], budget: int) -> float:
-    """Share of the targets whose lines a place overlaps that is read within the budget."""
-    read = read_within(results, budget)
-    return line_recall(read, targets, len(read))
+def line_recall_within(reader: Reader, targets: Sequence[Lines], budget: int) -> float:
+    """Share of the targets of which a line is read within the budget."""
+    found = sum(1 for target in targets if reader.meets(target, budget))
+    return found / len(targets) if targets else 0.0
+
+
+def line_hit_within(reader: Reader, targets: Sequence[Lines], budget: int) -> float:
+    """1 if a line of any target is read within the budget, else 0."""
+    return float(any(reader.meets(target, budget) for target in targets))
 
 
 def chunk_ndcg(results: Sequence[Lines], targets: Sequence[Lines], k: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COLORS = ("#1a6b54", "#b3541e", "#3b5b92", "#7a4a8c", "#a08a2e", "#6f7580")
 _MARKERS = "os^vDPX<>p*"  # more than colours, so that a pair of them is had once only
+_LINES = ("-", "--", ":")
 _HEIGHT, _WIDTH, _LEGEND = 4.5, 6.8, 3.2  # inches
 
 
@@ -27,6 +28,15 @@ class Point:
     quality: float
     p50_ms: float
     ours: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Of a run the recall at each budget, by one rule of what counts as reached."""
+
+    run: str
+    rule: str
+    recalls: Sequence[float]
 
 
 def plot_quality(points: Sequence[Point], measure: str, out: Path) -> None:
@@ -58,16 +68,26 @@ def plot_quality(points: Sequence[Point], measure: str, out: Path) -> None:
         _save(figure, out)
 
 
-def plot_recall(curves: Mapping[str, Sequence[float]], budgets: Sequence[int], out: Path) -> None:
+def plot_recall(curves: Sequence[Curve], budgets: Sequence[int], out: Path) -> None:
     """Share of the relevant files that were reached, against the tokens of answers that were read.
+
+    Curves of one run have one colour, those of one rule one kind of line.
 
     Raises:
         MissingDependency: there is no matplotlib.
     """
     with _style():
         figure, axes = _axes(_WIDTH)
-        for number, (name, recalls) in enumerate(curves.items()):
-            axes.plot(budgets, recalls, label=name, color=_COLORS[number % len(_COLORS)])
+        runs = list(dict.fromkeys(curve.run for curve in curves))
+        rules = list(dict.fromkeys(curve.rule for curve in curves))
+        for curve in curves:
+            axes.plot(
+                budgets,
+                curve.recalls,
+                label=f"{curve.run}, {curve.rule}",
+                color=_COLORS[runs.index(curve.run) % len(_COLORS)],
+                linestyle=_LINES[rules.index(curve.rule) % len(_LINES)],
+            )
         axes.set_xscale("log")
         ticks = [500, 1000, 2000, 4000, 8000]
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])

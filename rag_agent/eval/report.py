@@ -26,6 +26,11 @@ _SHOWN = {
     "line_hit5": "an answering line among 5 passages",
     "line_hit10": "an answering line among 10 passages",
 }
+_WITHIN = (
+    ("recall", "files named"),
+    ("read", "files with a line read"),
+    ("line_recall", "labelled lines read"),
+)
 _GROUPS: tuple[tuple[Group, str], ...] = (("language", "language"), ("kind", "kind of question"))
 _SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 Run = Mapping[str, Sequence[Result]]
@@ -148,13 +153,13 @@ def _times(found: Row) -> list[str]:
 def _within_tokens(rows: Sequence[Row]) -> str:
     lines = []
     for found in rows:
-        for kind, title in (("recall", "files"), ("line_recall", "lines")):
+        for kind, title in _WITHIN:
             cells = [_mean(found.shown["total"], f"{kind}_{budget}t") for budget in BUDGETS]
             if any(cells):
                 lines.append([f"{found.name}, {title}", *cells])
     if not lines:
         return ""
-    heads = ["relevant ones met within … tokens", *(f"{budget:,}" for budget in BUDGETS)]
+    heads = ["reached within … tokens of the answer", *(f"{budget:,}" for budget in BUDGETS)]
     return _table(heads, lines)
 
 

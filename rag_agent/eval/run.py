@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_agent.errors import QueryError
+from rag_agent.eval.reading import reading
 from rag_agent.eval.topics import Topic
 from rag_agent.progress import Progress, Report, silent
 from rag_agent.tokens import estimate_tokens
@@ -26,8 +27,10 @@ PASSAGES_OF_SECOND = 2
 class Result:
     """One place of a run. ``path`` is as the topics name it.
 
-    ``tokens`` is what a reader pays for it: its text and the line that names it, by
-    ``tokens.estimate_tokens``. None in runs that do not say.
+    ``tokens`` is what its whole text and the line that names it cost, by
+    ``tokens.estimate_tokens``. The first place of each file says when the file is met in the answer
+    that ``reading`` reads: ``named`` is after how many tokens its place, ``lines`` has the numbers
+    of its lines with the tokens after which each has been read. None in runs that do not say.
     """
 
     path: str
@@ -35,6 +38,8 @@ class Result:
     end: int | None
     score: float
     tokens: int | None = None
+    named: int | None = None
+    lines: Sequence[tuple[int, int]] | None = None
 
 
 def run_queries(
@@ -51,7 +56,8 @@ def run_queries(
     """Answer every topic and write ``out``; returns how many were answered in this call.
 
     Lines are ``{"id", "results": [{"path", "start", "end", "score", "tokens"}], "took_ms"}``: one
-    result a file, or with ``passages`` those that a reader sees. ``took_ms`` is the time of the
+    result a file, or with ``passages`` the best of its places. The first of each file has ``named``
+    and ``lines`` as well. ``took_ms`` is the time of the
     search in a process that is warm: the first question is asked once before, unmeasured, so that
     it does not pay for loading the model. A query that cannot be understood has no results and an
     ``"error"``. ``rename`` maps the paths of hits to those of the topics.
@@ -139,15 +145,21 @@ def _answer(
     rename: Callable[[str], str],
 ) -> str:
     answer: dict[str, Any] = {"id": topic.id, "results": []}
-    hits: Sequence[Hit] = ()
+    found: SearchResults | None = None
     started = time.perf_counter()
     try:
-        hits = search(topic.query, limit).hits
+        found = search(topic.query, limit)
     except QueryError as error:
         answer["error"] = str(error)
     answer["took_ms"] = round((time.perf_counter() - started) * 1000, 3)
-    for place in places(hits, passages=passages):
-        answer["results"].append({**asdict(place), "path": rename(place.path)})
+    met = reading(found) if found else {}
+    for place in places(found.hits if found else (), passages=passages):
+        row: dict[str, Any] = asdict(place) | {"path": rename(place.path)}
+        del row["named"], row["lines"]
+        # Only with the file's first place.
+        if (file := met.pop(place.path, None)) is not None:
+            row |= {"named": file.named, "lines": sorted(file.lines.items())}
+        answer["results"].append(row)
     return json.dumps(answer, ensure_ascii=False)
 
 
@@ -202,6 +214,17 @@ def _result(row: Mapping[str, Any]) -> Result:
     path = str(row["path"]).replace("\\", "/")
     while path.startswith("./"):
         path = path[2:]
-    score, tokens = float(row.get("score") or 0.0), row.get("tokens")
-    cost = None if tokens is None else int(tokens)
-    return Result(path, row.get("start"), row.get("end"), score, cost)
+    lines = row.get("lines")
+    return Result(
+        path,
+        row.get("start"),
+        row.get("end"),
+        float(row.get("score") or 0.0),
+        _whole(row.get("tokens")),
+        _whole(row.get("named")),
+        None if lines is None else [(int(line), int(tokens)) for line, tokens in lines],
+    )
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)

@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
+from rag_agent.context.render import DEFAULT_TOKENS
 from rag_agent.eval.measures import (
+    Reader,
     chunk_ndcg,
     line_hit,
+    line_hit_within,
     line_recall,
     line_recall_within,
     ndcg,
+    read_within,
     recall,
     recall_within,
     reciprocal_rank,
     success,
 )
+from rag_agent.eval.reading import ASKED_FOR
 from rag_agent.eval.run import Result
 from rag_agent.eval.topics import Qrel, Topic
 
 Group = Literal["repo", "language", "kind", "split"]
 Scores = dict[str, float]
+Way = Literal["answer", "places"]
+"""How a run is read: the answer that a model gets, or its places, whole ones in their order."""
 
-BUDGETS = (500, 1000, 2000, 4000, 8000)  # tokens of answers that a reader takes in
+BUDGETS = (500, 1000, 2000, 4000, ASKED_FOR)  # tokens of answers that a reader takes in
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
     """A topic beside its results, in the shapes that measures take.
 
-    ``costed`` says that the run it is of knows what its places cost.
+    ``way`` is how the run can be read, and ``reader`` has read it so.
     """
 
     collection: str
@@ -41,7 +48,8 @@ class _Judged:
     files: Sequence[str]
     targets: Sequence[Qrel]
     grades: Mapping[str, int]
-    costed: bool
+    way: Way | None
+    reader: Reader
 
     @property
     def primary(self) -> Mapping[str, int]:
@@ -72,31 +80,27 @@ def _is_semble(judged: _Judged) -> bool:
     return judged.collection == "semble"
 
 
-def _is_costed(judged: _Judged) -> bool:
-    return judged.costed
+def _is_read(judged: _Judged) -> bool:
+    return judged.way is not None
 
 
-def _has_costed_lines(judged: _Judged) -> bool:
-    return judged.costed and bool(judged.lines)
+def _has_read_lines(judged: _Judged) -> bool:
+    return judged.way is not None and bool(judged.lines)
 
 
 _Measure = tuple[str, Callable[[_Judged], bool], Callable[[_Judged], float]]
 
 
-def _recall_row(budget: int) -> _Measure:
-    return (
-        f"recall_{budget}t",
-        _is_costed,
-        lambda j: recall_within(j.results, j.grades, budget),
-    )
+def _of_files(
+    name: str, measure: Callable[[Reader, Collection[str], int], float], budget: int
+) -> _Measure:
+    return (name, _is_read, lambda j: measure(j.reader, j.grades, budget))
 
 
-def _line_recall_row(budget: int) -> _Measure:
-    return (
-        f"line_recall_{budget}t",
-        _has_costed_lines,
-        lambda j: line_recall_within(j.results, j.lines, budget),
-    )
+def _of_lines(
+    name: str, measure: Callable[[Reader, Sequence[Qrel], int], float], budget: int
+) -> _Measure:
+    return (name, _has_read_lines, lambda j: measure(j.reader, j.lines, budget))
 
 
 # A row is a name, whether the measure applies to the topic, and the measure.
@@ -111,15 +115,17 @@ MEASURES: tuple[_Measure, ...] = (
     ("line_hit5", _has_lines, lambda j: line_hit(j.results, j.lines, 5)),
     ("line_hit10", _has_lines, lambda j: line_hit(j.results, j.lines, 10)),
     ("line_recall10", _has_lines, lambda j: line_recall(j.results, j.lines, 10)),
-    *map(_recall_row, BUDGETS),
-    *map(_line_recall_row, BUDGETS),
+    *(_of_files(f"recall_{budget}t", recall_within, budget) for budget in BUDGETS),
+    *(_of_files(f"read_{budget}t", read_within, budget) for budget in BUDGETS),
+    *(_of_lines(f"line_recall_{budget}t", line_recall_within, budget) for budget in BUDGETS),
+    _of_lines("line_hit_answer", line_hit_within, DEFAULT_TOKENS),
 )
 
 
-def score_topic(topic: Topic, results: Sequence[Result], *, costed: bool = False) -> Scores:
+def score_topic(topic: Topic, results: Sequence[Result], way: Way | None = None) -> Scores:
     """Every measure that applies to the topic; files are counted at their first place.
 
-    Those within a budget only where the run is ``costed``, as ``is_costed`` says.
+    Those within a budget only where there is a ``way`` to read the run, as ``way_of`` says.
     """
     judged = _Judged(
         collection=topic.collection,
@@ -127,15 +133,18 @@ def score_topic(topic: Topic, results: Sequence[Result], *, costed: bool = False
         files=list(dict.fromkeys(result.path for result in results)),
         targets=topic.relevant,
         grades={target.path: target.relevance for target in topic.relevant},
-        costed=costed,
+        way=way,
+        reader=Reader(results if way else (), whole=way == "places"),
     )
     return {name: measure(judged) for name, applies, measure in MEASURES if applies(judged)}
 
 
-def is_costed(run: Mapping[str, Sequence[Result]]) -> bool:
-    """Whether the run knows what each of its places costs to read, and has any."""
+def way_of(run: Mapping[str, Sequence[Result]]) -> Way | None:
+    """How the run can be read: None if it neither says what is met when nor what places cost."""
     places = [result for results in run.values() for result in results]
-    return bool(places) and all(place.tokens is not None for place in places)
+    if any(place.lines is not None for place in places):
+        return "answer"
+    return "places" if places and all(place.tokens is not None for place in places) else None
 
 
 def score_run(
@@ -152,8 +161,8 @@ def score_run(
     ``"latency"``.
     """
     judged = [topic for topic in topics if topic.relevant]
-    costed = is_costed(run)
-    rows = [(topic, score_topic(topic, run.get(topic.id, ()), costed=costed)) for topic in judged]
+    way = way_of(run)
+    rows = [(topic, score_topic(topic, run.get(topic.id, ()), way)) for topic in judged]
     scored: dict[str, Any] = {
         "n": len(rows),
         "missing": sum(topic.id not in run for topic in judged),
@@ -180,15 +189,19 @@ def latency(times: Sequence[float]) -> dict[str, float]:
 
 
 def recall_curve(
-    topics: Sequence[Topic], run: Mapping[str, Sequence[Result]], budgets: Sequence[int]
+    topics: Sequence[Topic],
+    run: Mapping[str, Sequence[Result]],
+    budgets: Sequence[int],
+    measure: Callable[[Reader, Collection[str], int], float] = recall_within,
 ) -> list[float]:
-    """Recall of files within each budget of tokens: the mean over repositories of their means."""
+    """Files named (or by ``measure``) within each budget: the mean of repositories' means."""
+    whole = way_of(run) == "places"
     by_repository: dict[str, list[list[float]]] = {}
     for topic in topics:
         files = {target.path for target in topic.relevant}
         if files:
-            results = run.get(topic.id, ())
-            curve = [recall_within(results, files, budget) for budget in budgets]
+            reader = Reader(run.get(topic.id, ()), whole=whole)
+            curve = [measure(reader, files, budget) for budget in budgets]
             by_repository.setdefault(topic.repo, []).append(curve)
     means = [list(map(fmean, zip(*curves, strict=True))) for curves in by_repository.values()]
     return list(map(fmean, zip(*means, strict=True)))
@@ -210,11 +223,13 @@ def compare_runs(
     repositories and averages their means: the honest interval where topics of one are alike.
     """
     judged = [topic for topic in topics if topic.relevant]
-    costed = is_costed(run) and is_costed(other)
+    ours_read, theirs_read = way_of(run), way_of(other)
+    if ours_read is None or theirs_read is None:
+        ours_read = theirs_read = None  # what one of them lacks is not compared
     differences: dict[str, dict[str, list[float]]] = {}
     for topic in judged:
-        ours = score_topic(topic, run.get(topic.id, ()), costed=costed)
-        theirs = score_topic(topic, other.get(topic.id, ()), costed=costed)
+        ours = score_topic(topic, run.get(topic.id, ()), ours_read)
+        theirs = score_topic(topic, other.get(topic.id, ()), theirs_read)
         for name, value in ours.items():
             unit = topic.id if over == "topics" else topic.repo
             differences.setdefault(name, {}).setdefault(unit, []).append(value - theirs[name])

@@ -48,6 +48,17 @@ def test_runs_stand_beside_published_methods_that_have_a_time(tmp_path: Path) ->
     assert "our run" in words(drawn[1])
 
 
+def test_an_answer_has_a_curve_of_what_it_names_and_one_of_what_it_shows(tmp_path: Path) -> None:
+    answers = {"t1": [Result("a", 1, 9, 0.9, 300, named=30, lines=[(1, 50)])], "t2": RUN["t2"]}
+    _, both = draw(TOPICS, {"ours": (answers, TIMES), "other": (RUN, TIMES)}, [], tmp_path)
+    text = words(both)
+    assert "ours, named" in text
+    assert "ours, read" in text
+    # Of places that are read whole both rules say the same.
+    assert "other, named" in text
+    assert "other, read" not in text
+
+
 def test_the_same_figures_give_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         draw(TOPICS, {"run": (RUN, TIMES)}, [other("fast one", 1.5)], tmp_path / folder)

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_agent.eval.measures import (
+    Reader,
     chunk_ndcg,
     line_hit,
+    line_hit_within,
     line_recall,
     line_recall_within,
     ndcg,
@@ -104,7 +106,64 @@ def test_measures_stay_between_0_and_1_and_the_ideal_order_is_the_best(
         assert 0.0 <= measure(ranking, relevance, k) <= 1.0
 
 
-READ = [
+# An answer: the place of a, two lines of it, the place of x, the place of b and a line of it.
+ANSWER = [
+    Result("a", 1, 9, 0.9, 300, named=20, lines=[(1, 30), (2, 45)]),
+    Result("x", 1, 9, 0.8, 150, named=60, lines=[]),
+    Result("b", 1, 9, 0.7, 100, named=80, lines=[(7, 95)]),
+    Result("c", 1, 9, 0.6, 20),
+]
+
+
+@pytest.mark.parametrize(
+    ("budget", "named", "read"),
+    [
+        (19, "", ""),
+        (20, "a", ""),
+        (29, "a", ""),
+        (30, "a", "a"),
+        (60, "ax", "a"),
+        (94, "abx", "a"),
+        (95, "abx", "ab"),
+        (10_000, "abx", "ab"),
+    ],
+)
+def test_a_file_is_named_by_its_place_and_read_with_its_first_line(
+    budget: int, named: str, read: str
+) -> None:
+    reader = Reader(ANSWER)
+    assert "".join(sorted(reader.names(budget))) == named
+    assert "".join(sorted(reader.reads(budget))) == read
+
+
+def test_recall_within_a_budget_is_told_by_both_rules() -> None:
+    reader = Reader(ANSWER)
+    assert recall_within(reader, {"a", "b"}, 80) == 1.0
+    assert read_within(reader, {"a", "b"}, 80) == 0.5
+    assert recall_within(reader, {"a", "c"}, 10_000) == 0.5
+    assert recall_within(reader, set(), 80) == read_within(reader, set(), 80) == 0.0
+
+
+def test_labelled_lines_are_reached_where_one_of_them_has_been_read() -> None:
+    reader = Reader(ANSWER)
+    targets = [Qrel("a", 2, 6), Qrel("b", 8, 9), Qrel("x", 1, 9)]
+    assert line_recall_within(reader, targets, 44) == 0.0
+    assert line_recall_within(reader, targets, 45) == pytest.approx(1 / 3)
+    assert line_recall_within(reader, targets, 10_000) == pytest.approx(1 / 3)
+    assert line_recall_within(reader, [], 45) == 0.0
+    assert line_hit_within(reader, targets, 44) == 0.0
+    assert line_hit_within(reader, targets, 45) == 1.0
+    assert line_hit_within(reader, targets[1:], 10_000) == 0.0
+
+
+def test_a_target_without_lines_is_met_with_any_line_of_its_file() -> None:
+    reader = Reader(ANSWER)
+    assert reader.meets(Qrel("b"), 95)
+    assert not reader.meets(Qrel("b"), 94)
+    assert not reader.meets(Qrel("x"), 10_000)
+
+
+PLACES = [
     Result("a", 1, 9, 0.9, 300),
     Result("x", 1, 9, 0.8, 150),
     Result("b", 1, 9, 0.7, 100),
@@ -116,38 +175,55 @@ READ = [
     ("budget", "read"),
     [(299, ""), (300, "a"), (449, "a"), (450, "ax"), (549, "ax"), (550, "axb"), (570, "axbc")],
 )
-def test_places_are_read_in_their_order_until_the_budget_is_spent(budget: int, read: str) -> None:
+def test_whole_places_are_read_in_their_order_until_the_budget_is_spent(
+    budget: int, read: str
+) -> None:
     # At 549 c would still fit, but b before it does not.
-    assert "".join(place.path for place in read_within(READ, budget)) == read
+    reader = Reader(PLACES, whole=True)
+    assert reader.names(budget) == reader.reads(budget) == set(read)
 
 
-def test_recall_within_a_budget_counts_files_once_and_only_those_read() -> None:
-    twice = [READ[0], Result("a", 20, 29, 0.8, 10), READ[2]]
+def test_whole_places_count_a_file_once_and_their_lines_at_their_end() -> None:
+    twice = Reader([PLACES[0], Result("a", 20, 29, 0.8, 10), PLACES[2]], whole=True)
     assert recall_within(twice, {"a", "b"}, 310) == 0.5
     assert recall_within(twice, {"a", "b"}, 410) == 1.0
-    assert recall_within(twice, set(), 410) == 0.0
-
-
-def test_line_recall_within_a_budget_wants_the_lines() -> None:
     targets = [Qrel("a", 5, 6), Qrel("b", 20, 21), Qrel("c", 9, 12)]
-    assert line_recall_within(READ, targets, 450) == pytest.approx(1 / 3)
-    assert line_recall_within(READ, targets, 570) == pytest.approx(2 / 3)
-    assert line_recall_within(READ, [], 570) == 0.0
+    reader = Reader(PLACES, whole=True)
+    assert line_recall_within(reader, targets, 450) == pytest.approx(1 / 3)
+    assert line_recall_within(reader, targets, 570) == pytest.approx(2 / 3)
 
 
 def test_places_of_unknown_cost_are_not_read() -> None:
-    assert recall_within([READ[0], place("b", 1, 9)], {"a", "b"}, 10_000) == 0.5
+    reader = Reader([PLACES[0], place("b", 1, 9)], whole=True)
+    assert recall_within(reader, {"a", "b"}, 10_000) == 0.5
+
+
+_OFFSETS = st.lists(st.tuples(st.integers(1, 20), st.integers(0, 900)), max_size=4)
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 900)), max_size=12),
+    st.lists(
+        st.tuples(
+            st.sampled_from("abcd"), st.integers(0, 900), st.none() | st.integers(0, 900), _OFFSETS
+        ),
+        max_size=12,
+    ),
     st.integers(0, 3000),
     st.integers(0, 3000),
+    st.booleans(),
 )
-def test_a_larger_budget_never_finds_less(
-    costs: list[tuple[str, int]], budget: int, more: int
+def test_a_larger_budget_never_finds_less_and_nothing_is_read_that_is_not_named(
+    rows: list[tuple[str, int, int | None, list[tuple[int, int]]]],
+    budget: int,
+    more: int,
+    whole: bool,
 ) -> None:
-    results = [Result(path, 1, 9, 0.0, tokens) for path, tokens in costs]
-    found = recall_within(results, {"a", "b"}, budget)
-    assert 0.0 <= found <= recall_within(results, {"a", "b"}, budget + more) <= 1.0
-    assert sum(place.tokens or 0 for place in read_within(results, budget)) <= budget
+    reader = Reader([Result(row[0], 1, 9, 0.0, *row[1:]) for row in rows], whole=whole)
+    for measure in (recall_within, read_within):
+        found = measure(reader, {"a", "b"}, budget)
+        assert 0.0 <= found <= measure(reader, {"a", "b"}, budget + more) <= 1.0
+    assert read_within(reader, {"a", "b"}, budget) <= recall_within(reader, {"a", "b"}, budget)
+    targets = [Qrel("a", 2, 5), Qrel("b", 9, 30)]
+    assert line_recall_within(reader, targets, budget) <= line_recall_within(
+        reader, targets, budget + more
+    )

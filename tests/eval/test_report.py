@@ -32,8 +32,9 @@ def test_rankings_count_a_file_once_and_what_is_shown_counts_each_passage() -> N
     # t1: a is the second file (0.631), and the third passage: within 5, and after 900 tokens.
     table = written()
     assert table["ours"][:4] == ["0.815", "1.000", "1.000", "1.000"]
-    assert table["ours, files"] == ["0.000", "1.000", "1.000", "1.000", "1.000"]
-    assert table["ours, lines"] == ["0.000", "1.000", "1.000", "1.000", "1.000"]
+    assert table["ours, files named"] == ["0.000", "1.000", "1.000", "1.000", "1.000"]
+    assert table["ours, files with a line read"] == table["ours, files named"]
+    assert table["ours, labelled lines read"] == ["0.000", "1.000", "1.000", "1.000", "1.000"]
 
 
 def test_times_stand_behind_the_measures() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from rag_agent.errors import QueryError
 from rag_agent.eval import Result, Topic, one_a_file, read_run, read_times, run_queries
+from rag_agent.eval.reading import reading
 from rag_agent.progress import Progress
 from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Chunk, Hit, SearchResults
@@ -40,7 +41,7 @@ def test_a_run_has_one_line_a_topic_and_one_result_a_file(tmp_path: Path) -> Non
     search, out = Searcher(), tmp_path / "new" / "run.jsonl"
     assert run_queries(search, TOPICS, out, limit=3) == 3
     assert search.asked[1:] == [("first", 3), ("zweite Frage", 3), ("third", 3)]
-    first = rows(out)[0]
+    first, place = rows(out)[0], reading(search("first", 3))["a.py"]
     assert first["id"] == "t1"
     cost = estimate_tokens("a.py:1-10\ntext\n")
     assert first["results"][0] == {
@@ -49,6 +50,8 @@ def test_a_run_has_one_line_a_topic_and_one_result_a_file(tmp_path: Path) -> Non
         "end": 10,
         "score": 0.5,
         "tokens": cost,
+        "named": place.named,
+        "lines": [[line, tokens] for line, tokens in sorted(place.lines.items())],
     }
     assert [result["path"] for result in first["results"]] == ["a.py", "b.py", "c.py"]
     assert first["took_ms"] >= 0
@@ -65,6 +68,15 @@ def test_passages_show_three_of_the_first_file_two_of_the_second_then_one(tmp_pa
         ("b.py", 1),
         ("b.py", 11),
         ("c.py", 1),
+    ]
+
+
+def test_only_the_first_place_of_a_file_says_when_the_file_is_met(tmp_path: Path) -> None:
+    run_queries(Searcher(), TOPICS[:1], tmp_path / "run.jsonl", passages=True)
+    places = rows(tmp_path / "run.jsonl")[0]["results"]
+    assert ["named" in place for place in places] == [True, False, False, True, False, True]
+    assert [place["named"] for place in places if "named" in place] == [
+        place.named for place in read_run(tmp_path / "run.jsonl")["t1"] if place.lines is not None
     ]
 
 

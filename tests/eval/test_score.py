@@ -149,6 +149,35 @@ def test_recall_within_tokens_is_scored_for_runs_that_know_what_places_cost() ->
     assert "recall_500t" not in score_run(TOPICS, RUN)["total"]
 
 
+# What the answer to the questions says, and after how many tokens.
+READ = {
+    "t1": [Result("b.go", 1, 50, 0.9, 3000, named=40, lines=[(1, 60)]),
+           Result("a.go", 1, 50, 0.8, 3000, named=700, lines=[])],
+    "t2": [Result("c.go", 1, 50, 0.9, 3000, named=40, lines=[(60, 1500)])],
+    "t3": [Result("d.py", 1, 50, 0.9, 3000)],
+}  # fmt: skip
+
+
+def test_a_run_that_says_when_files_are_met_is_scored_by_its_answers() -> None:
+    totals = score_run(TOPICS, READ)["total"]
+    assert totals["recall_500t"]["micro"] == pytest.approx(1.5 / 3)
+    assert totals["recall_1000t"]["micro"] == pytest.approx(2 / 3)
+    assert totals["read_1000t"]["micro"] == pytest.approx(0.5 / 3)
+    assert totals["read_2000t"]["micro"] == pytest.approx(1.5 / 3)
+    assert totals["line_recall_1000t"]["micro"] == 0.0
+    assert totals["line_recall_2000t"]["micro"] == 0.5  # t2's lines, and t3's are in no answer
+    assert totals["line_hit_answer"] == {"micro": 0.5, "macro": 0.5, "n": 2}
+    # Against a run of another tool each is read in its own way.
+    assert compare_runs(TOPICS, READ, COSTED)["recall_500t"]["difference"] == pytest.approx(0.5 / 3)
+
+
+def test_lines_of_an_answer_that_was_asked_for_are_not_in_the_default_one() -> None:
+    late = {"t2": [Result("c.go", 1, 50, 0.9, 30, named=40, lines=[(60, 8000)])]}
+    totals = score_run(TOPICS, late)["total"]
+    assert totals["line_recall_4000t"]["micro"] == totals["line_hit_answer"]["micro"] == 0.0
+    assert totals["line_recall_8000t"]["micro"] == 0.5
+
+
 def test_a_topic_without_results_has_recall_0_within_tokens() -> None:
     totals = score_run(TOPICS, {**COSTED, "t2": []})["total"]
     assert totals["recall_8000t"]["micro"] == pytest.approx(2 / 3)
