@@ -39,8 +39,9 @@ A folder in the layout of BEIR (queries.jsonl, qrels/test.tsv) does as well."""
              "TEXT", default=""),
     detail=f"{_QUERIES_LINE}\n\n"
     "A _map.json in the tracked folder (file name: document id) renames hits to documents.\n"
-    "took_ms is the time of a question when the model is loaded, tokens what a place costs to\n"
-    "read.",
+    "took_ms is the time of a question when the model is loaded, tokens what the whole text of a\n"
+    "place costs. The first place of a file has when it is met in the answer that a model gets:\n"
+    "named is after how many tokens, lines has [line, after how many tokens].",
     resumes=GOES_ON,
     terminal=True,
 )  # fmt: skip
@@ -81,7 +82,8 @@ def eval_run(open_index: Opener, arguments: Namespace, report: Report) -> Result
              choices=("repo", "language", "kind", "split")),
     detail=f"{_QUERIES_LINE}\n\n"
     "micro is the mean over questions, macro over repositories. recall_2000t is the share of the\n"
-    "relevant files that one has met after reading 2,000 tokens of what was found.",
+    "relevant files that the first 2,000 tokens of the answer name with their place, read_2000t\n"
+    "that of those with a line shown as well.",
     terminal=True,
 )  # fmt: skip
 def eval_score(open_index: Opener, arguments: Namespace, report: Report) -> Result:

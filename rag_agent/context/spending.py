@@ -18,14 +18,19 @@ STEPS = (6, 14, 28)
 # What a hit's best chunk, its second and its third are worth beside each other: of the lines that
 # 510 bug fixes changed the first file's hold 20, 14 and 6 %.
 _CHUNKS = (1.0, 0.7, 0.3)
-# The first lines of a hit are worth more: they show whether it is what was asked for.
-_FIRST_LOOK = 0.5
+# The first lines of a hit are worth more: they show whether it is what was asked for. With 0.5 one
+# (semble set) to two (issue set) of a hundred relevant files more stay without a line.
+_FIRST_LOOK = 1.5
 # Worth per token, of the whole answer's 1, below which lines are left out of an answer for which no
 # number of tokens was asked: at first, and once it has cost _USUAL. All lines of the best chunk are
-# worth more than either where a hit is the whole answer, its third chunk is not.
+# worth more than either where a hit is the whole answer, its third chunk is not. Chosen on answers
+# to 1,131 questions of 60 repositories, read as `eval score` does: 2,000 tokens name 98 % of what is
+# relevant on the semble set and 95 % on the issue set, and show a line of 97 and 92 %; a line that
+# the fix changed is in 64 % of the answers. With half of _LEAST_OF_MUCH it is in 66 % of answers
+# that are an eighth longer, of which 2,000 tokens name 96 and 91 % only.
 _LEAST = 0.0001
-_LEAST_OF_MUCH = 0.0003
-_USUAL = 1900  # tokens; with the rest for its places, 2,000 hold 96 % of what is relevant
+_LEAST_OF_MUCH = 0.0006
+_USUAL = 1900  # tokens; what is left of 2,000 is for the places of the last hits
 
 Levels = tuple[int, ...]
 """By chunk of a hit (the best one, then ``more``), how many of its lines are shown."""

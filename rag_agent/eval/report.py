@@ -25,6 +25,7 @@ _RANKED = {
 _SHOWN = {
     "line_hit5": "an answering line among 5 passages",
     "line_hit10": "an answering line among 10 passages",
+    "line_hit_answer": "an answering line in the answer",
 }
 _WITHIN = (
     ("recall", "files named"),

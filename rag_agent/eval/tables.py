@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_GROUP_COLUMNS = ("ndcg10", "ndcg10_chunk", "recall10", "mrr10", "line_hit10", "recall_2000t")
+_GROUP_COLUMNS = (
+    "ndcg10", "ndcg10_chunk", "recall10", "mrr10", "line_hit10", "recall_2000t", "read_2000t"
+)  # fmt: skip
 
 
 def score_table(scored: Mapping[str, Any]) -> str:

@@ -41,6 +41,18 @@ def test_times_stand_behind_the_measures() -> None:
     assert written()["ours"][-2:] == ["12.0", "20.0"]
 
 
+def test_an_answer_is_counted_by_what_it_names_and_by_what_it_shows() -> None:
+    answers = {
+        "t1": [Result("a", 1, 9, 0.9, 300, named=400, lines=[(2, 1800)])],
+        "t2": [Result("b", 1, 9, 0.9, 700, named=400, lines=[(1, 500)])],
+    }
+    text = section(TOPICS, [row("ours", TOPICS, answers, TIMES)], [])
+    assert "| ours, files named | 1.000 | 1.000 | 1.000 |" in text
+    assert "| ours, files with a line read | 0.500 | 0.500 | 1.000 |" in text
+    assert "| ours, labelled lines read | 0.000 | 0.000 | 1.000 |" in text
+    assert "an answering line in the answer" in text
+
+
 def test_groups_and_the_spread_over_repositories_are_told() -> None:
     table = written()
     assert table["go"] == ["1", "0.631"]
