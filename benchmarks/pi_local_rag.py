@@ -88,7 +88,8 @@ def answer(
             search = searching(index, vectors, mends)
             rename = renaming(name)
             # An interrupted run of other chunks is not gone on with.
-            run_queries(search, topics, out, limit=limit, rename=rename, label=str(len(texts)))
+            label = str(len(texts))
+            run_queries(search, topics, out, limit=limit, answers=False, rename=rename, label=label)
     finally:
         index.close()
     took = time.monotonic() - started

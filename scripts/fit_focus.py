@@ -20,7 +20,7 @@ from rag_agent.eval.run import read_run
 from rag_agent.eval.topics import read_topics
 
 _HITS = 10
-_STEPS = [round(0.02 * step, 2) for step in range(2, 51)]
+_STEPS = [round(0.01 * step, 2) for step in range(4, 101)]
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.01)
 
 Row = tuple[list[float], list[float]]

@@ -49,6 +49,7 @@ def run_queries(
     *,
     limit: int = 10,
     passages: bool = False,
+    answers: bool = True,
     rename: Callable[[str], str] = str,
     label: str = "",
     report: Report = silent,
@@ -57,7 +58,8 @@ def run_queries(
 
     Lines are ``{"id", "results": [{"path", "start", "end", "score", "tokens"}], "took_ms"}``: one
     result a file, or with ``passages`` the best of its places. The first of each file has ``named``
-    and ``lines`` as well. ``took_ms`` is the time of the
+    and ``lines`` as well, unless ``answers`` says that it is not our answer that a model would get
+    (the search of another tool). ``took_ms`` is the time of the
     search in a process that is warm: the first question is asked once before, unmeasured, so that
     it does not pay for loading the model. A query that cannot be understood has no results and an
     ``"error"``. ``rename`` maps the paths of hits to those of the topics.
@@ -66,7 +68,11 @@ def run_queries(
     same topics, settings and ``label`` (say, what is indexed) goes on from there.
     """
     partial = out.with_name(out.name + ".partial")
-    header = _header(topics, limit=limit, passages=passages, label=label)
+    header = _header(topics, limit=limit, passages=passages, answers=answers, label=label)
+
+    def answered_now(topic: Topic) -> str:
+        return _answer(search, topic, limit, passages, answers, rename)
+
     answered = _resume(partial, header)
     missing = [topic for topic in topics if topic.id not in answered]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -75,8 +81,8 @@ def run_queries(
         for number, topic in enumerate(missing):
             report(Progress("answer", len(answered) + number, len(topics), topic.id))
             if number == 0:
-                _answer(search, topic, limit, passages, rename)
-            stream.write(_answer(search, topic, limit, passages, rename) + "\n")
+                answered_now(topic)
+            stream.write(answered_now(topic) + "\n")
             stream.flush()
     report(Progress("answer", len(topics), len(topics)))
     answered = _resume(partial, header)
@@ -142,6 +148,7 @@ def _answer(
     topic: Topic,
     limit: int,
     passages: bool,
+    answers: bool,
     rename: Callable[[str], str],
 ) -> str:
     answer: dict[str, Any] = {"id": topic.id, "results": []}
@@ -152,7 +159,7 @@ def _answer(
     except QueryError as error:
         answer["error"] = str(error)
     answer["took_ms"] = round((time.perf_counter() - started) * 1000, 3)
-    met = reading(found) if found else {}
+    met = reading(found) if found and answers else {}
     for place in places(found.hits if found else (), passages=passages):
         row: dict[str, Any] = asdict(place) | {"path": rename(place.path)}
         del row["named"], row["lines"]

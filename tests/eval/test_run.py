@@ -80,6 +80,14 @@ def test_only_the_first_place_of_a_file_says_when_the_file_is_met(tmp_path: Path
     ]
 
 
+def test_a_run_of_another_tool_says_what_places_cost_and_nothing_of_our_answer(
+    tmp_path: Path,
+) -> None:
+    run_queries(Searcher(), TOPICS[:1], tmp_path / "run.jsonl", answers=False)
+    places = rows(tmp_path / "run.jsonl")[0]["results"]
+    assert [place.keys() & {"tokens", "named", "lines"} for place in places] == [{"tokens"}] * 3
+
+
 def test_the_first_question_is_asked_once_before_so_that_its_time_is_that_of_a_warm_search(
     tmp_path: Path,
 ) -> None:
@@ -131,7 +139,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert [row["id"] for row in rows(out)] == ["t1", "t2", "t3"]
 
 
-@pytest.mark.parametrize("changed", [{"limit": 5}, {"passages": True}, {"label": "other index"}])
+@pytest.mark.parametrize(
+    "changed", [{"limit": 5}, {"passages": True}, {"answers": False}, {"label": "other index"}]
+)
 def test_an_interrupted_run_of_other_settings_is_not_mixed_in(
     tmp_path: Path, changed: dict[str, Any]
 ) -> None:
