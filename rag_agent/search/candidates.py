@@ -13,7 +13,7 @@ from rag_agent.search.question import Question
 from rag_agent.types import Definition
 
 if TYPE_CHECKING:
-    from rag_agent.store import Filter, Store, StoredChunk
+    from rag_agent.store import CountedPassage, Filter, Store, StoredChunk
 
 _PATHS = 50  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
@@ -59,13 +59,11 @@ def find_candidates(
 
 def _passages(
     store: Store, question: Question, where: Filter | None
-) -> dict[int, list[lexical.Counted]]:
+) -> dict[int, list[CountedPassage]]:
     """By chunk, the passages that matched."""
-    average = store.average_passage_words()
-    found: dict[int, list[lexical.Counted]] = {}
-    for match in store.match(list(question.words), lexical.CANDIDATES, where):
-        counted = lexical.count_passage(question, match.text, match.path, average)
-        found.setdefault(match.chunk_id, []).append(counted)
+    found: dict[int, list[CountedPassage]] = {}
+    for match in store.match_counts(list(question.words), lexical.CANDIDATES, where):
+        found.setdefault(match.chunk_id, []).append(match)
     return found
 
 
@@ -107,12 +105,15 @@ def _by_card(store: Store, near: Sequence[int], seen: set[int]) -> dict[int, Sto
 def _match(
     question: Question,
     stored: StoredChunk,
-    passages: Sequence[lexical.Counted],
+    found: Sequence[CountedPassage],
     cosines: Mapping[int, float],
     asked: Mapping[int, Sequence[Definition]],
     average: float,
 ) -> ChunkMatch:
     everything, path = stored.passages, stored.document.path
+    passages = [
+        lexical.score_passage(question, one.counts, one.length, path, average) for one in found
+    ]
     score, counts = lexical.count_chunk(question, passages, everything, path, average)
     return ChunkMatch(
         stored=stored,

@@ -94,7 +94,13 @@ def count_passage(question: Question, text: str, path: str, average: float) -> C
 
     ``average`` is the mean length of passages.
     """
-    counts, length = count_words(question, text)
+    return score_passage(question, *count_words(question, text), path, average)
+
+
+def score_passage(
+    question: Question, counts: Mapping[str, int], length: int, path: str, average: float
+) -> Counted:
+    """The same of a passage whose words are counted."""
     in_path = path_words(path)
     score = bm25(question, with_words(question, counts, in_path), length + len(in_path), average)
     return score, counts, length

@@ -11,10 +11,18 @@ TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
     from rag_agent.store.aside import set_aside_if_corrupt
     from rag_agent.store.filters import Filter
-    from rag_agent.store.records import Counts, PassageMatch, Pending, PendingCard, StoredChunk
+    from rag_agent.store.records import (
+        CountedPassage,
+        Counts,
+        PassageMatch,
+        Pending,
+        PendingCard,
+        StoredChunk,
+    )
     from rag_agent.store.store import Store
 
 __all__ = [
+    "CountedPassage",
     "Counts",
     "Filter",
     "PassageMatch",
@@ -30,7 +38,14 @@ __getattr__ = late_names(
     {
         "aside": ("set_aside_if_corrupt",),
         "filters": ("Filter",),
-        "records": ("Counts", "PassageMatch", "Pending", "PendingCard", "StoredChunk"),
+        "records": (
+            "CountedPassage",
+            "Counts",
+            "PassageMatch",
+            "Pending",
+            "PendingCard",
+            "StoredChunk",
+        ),
         "store": ("Store",),
     },
 )

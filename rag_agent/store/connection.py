@@ -17,10 +17,11 @@ from rag_agent.store.faults import translated
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeVar
 
     from rag_agent.store.records import Row
 
+    T = TypeVar("T")
     VectorEngine = Literal["sqlite-vec", "numpy"]
 
 logger = LateLogger(__name__)
@@ -48,6 +49,11 @@ class Database:
         self._connection = connection
         self._engine: VectorEngine | None = None
         self._functions: dict[str, Callable[..., Any]] = {}
+        self._remembered: dict[str, Any] = {}
+        self._state: tuple[int, int] | None = None  # that of what is remembered
+        self._is_writing = False
+        self.kept: dict[str, Any] = {}
+        """What modules keep with the connection; they say themselves when it is of no use."""
 
     def rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
         """All rows of one statement."""
@@ -68,6 +74,7 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """All or nothing; the write lock is taken at once, so that a later step cannot be busy."""
         self.rows("BEGIN IMMEDIATE")
+        self._is_writing = True
         try:
             yield
             self.rows("COMMIT")
@@ -76,6 +83,8 @@ class Database:
             if self._connection.in_transaction:
                 self.rows("ROLLBACK")
             raise
+        finally:
+            self._is_writing = False
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -88,6 +97,21 @@ class Database:
             yield
         finally:
             self.rows("ROLLBACK")
+
+    def remembered(self, key: str, compute: Callable[[], T]) -> T:
+        """What ``compute`` gives, computed once as long as nothing in the file changes."""
+        if self._is_writing:
+            return compute()  # it may be rolled back
+        with self.snapshot():
+            # The one counts commits of other connections, the other what this one changed.
+            state = (self.value("PRAGMA data_version"), self._connection.total_changes())
+            if state != self._state:
+                self._remembered.clear()
+                self._state = state
+            if key not in self._remembered:
+                self._remembered[key] = compute()
+            found: T = self._remembered[key]
+            return found
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:

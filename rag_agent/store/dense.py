@@ -84,6 +84,10 @@ def pending(database: Database, model_id: int, limit: int, after: int = 0) -> li
 
 def count_pending(database: Database, model_id: int) -> int:
     """How many chunks lack a vector of the model."""
+    return database.remembered(f"pending {model_id}", lambda: _count_pending(database, model_id))
+
+
+def _count_pending(database: Database, model_id: int) -> int:
     return int(
         database.value(
             "SELECT (SELECT coalesce(sum(chunks), 0) FROM documents) "

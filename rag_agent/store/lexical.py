@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rag_agent.late import LateModule
 from rag_agent.store import roots
@@ -24,6 +24,7 @@ else:
 # Weights of the columns text, stem, folders, names (RANKING.md, point 11).
 PASSAGE_WEIGHTS = (1.0, 2.0, 1.0, 2.0)
 PATH_WEIGHTS = (2.0, 1.0)  # name, folders
+POSTINGS = 20_000  # rows of the word index that are read for one question
 
 _PASSAGE_JOIN = (
     # CROSS JOIN keeps the order: the other way round FTS5 would be asked once a passage.
@@ -38,7 +39,7 @@ def match(
     words: Sequence[str],
     k: int,
     where: Filter | None = None,
-    postings: int = 20_000,
+    postings: int = POSTINGS,
     weights: tuple[float, float, float, float] = PASSAGE_WEIGHTS,
 ) -> list[PassageMatch]:
     """Passages with at least one of the words, highest score first; ties by id.
@@ -55,12 +56,12 @@ def ranked(
     words: Sequence[str],
     k: int,
     where: Filter | None = None,
-    postings: int = 20_000,
+    postings: int = POSTINGS,
     weights: tuple[float, float, float, float] = PASSAGE_WEIGHTS,
 ) -> list[tuple[int, float]]:
     """The same without what the passages are: (id, score)."""
     frequencies = passage_frequencies(database, words)
-    rarest = sorted((word for word in frequencies), key=lambda word: (frequencies[word], word))
+    rarest = rarest_first(frequencies)
     if not rarest or k < 1:
         return []
     within = affordable([frequencies[word] for word in rarest], postings)
@@ -125,22 +126,39 @@ def passage_frequencies(database: Database, words: Sequence[str]) -> dict[str, i
 
 def passage_count(database: Database) -> int:
     """How many passages there are."""
+    return database.remembered("passage count", lambda: _passage_count(database))
+
+
+def _passage_count(database: Database) -> int:
     return int(database.value("SELECT coalesce(sum(passages), 0) FROM documents"))
 
 
 def average_passage_words(database: Database) -> float:
     """Mean length of a passage's text in words; 0 without passages."""
+    return database.remembered("average passage", lambda: _average_passage_words(database))
+
+
+def _average_passage_words(database: Database) -> float:
     found = database.value("SELECT CAST(sum(words) AS REAL) / sum(passages) FROM documents")
     return float(found or 0.0)
 
 
 def language_shares(database: Database) -> dict[str, float]:
     """How many files of code each language has, as a share of the most common one's."""
+    return database.remembered("languages", lambda: _language_shares(database))
+
+
+def _language_shares(database: Database) -> dict[str, float]:
     rows: list[tuple[str, int]] = database.rows(
         "SELECT language, count(*) FROM documents WHERE kind = 'code' GROUP BY language"
     )
     most = max((count for _, count in rows), default=1)
     return {language: count / most for language, count in rows}
+
+
+def rarest_first(frequencies: Mapping[str, int]) -> list[str]:
+    """Words by how many passages hold them, the fewest first."""
+    return sorted(frequencies, key=lambda word: (frequencies[word], word))
 
 
 def affordable(frequencies: Sequence[int], postings: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag_agent.store import history, lexical, matrix
+from rag_agent.store import history, lexical, matrix, segments
 from rag_agent.store.connection import Database
 from rag_agent.store.records import Counts
 
@@ -20,6 +20,7 @@ def refresh_statistics(database: Database) -> None:
     _count_common_words(database)
     database.rows("PRAGMA optimize")
     matrix.refresh(database)
+    segments.refresh(database)
     _release_space(database)
 
 
@@ -89,8 +90,9 @@ def counts(database: Database) -> Counts:
 
 
 def _size(database: Database) -> int:
-    beside = [database.path.with_name(database.path.name + end) for end in ("", "-wal")]
-    return sum(_bytes(path) for path in [*beside, *matrix.files(database)])
+    ours = [database.path.with_name(database.path.name + end) for end in ("", "-wal")]
+    copied = [*matrix.files(database), segments.path_for(database)]
+    return sum(_bytes(path) for path in [*ours, *copied])
 
 
 def _bytes(path: Path) -> int:

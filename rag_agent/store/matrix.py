@@ -1,24 +1,17 @@
 """A memory-mapped copy of a model's vectors, for indexes too large for a scan of the table.
 
-The copy stays of use while the table changes: the id of a vector never names another, so rows that
-are gone are left out when found, and vectors that came later have higher ids and are scanned. It is
-written anew when both are many. A mark in file and database ties them together; where they differ
-(a restored backup, a write that was interrupted) the file is ignored. Layout, little-endian:
-header, ids (int64), rows of unit length (float32).
+What ``copies`` says holds of it. Layout: header, ids (int64), rows of unit length (float32).
 """
 
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import struct
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from rag_agent.late import LateLogger
+from rag_agent.store import copies
 from rag_agent.store.connection import Database
 
 if TYPE_CHECKING:
@@ -27,13 +20,11 @@ if TYPE_CHECKING:
 
     from rag_agent.types import Vector
 
-logger = LateLogger(__name__)
-
 # Below, scanning the table is as fast (7 ms each at 6,700 vectors; at 20,000 the copy takes a third
 # of the time) and needs nothing twice on the disk.
 SMALLEST = 10_000  # vectors
-_DRIFT = 0.05  # share of rows that are gone or missing before the copy is written anew
-_HEADER = struct.Struct("<8s32sQQQ")  # magic, mark, rows, dim, last id
+_DRIFT = copies.DRIFT
+_HEADER = struct.Struct(f"<8s{copies.MARK}sQQQ")  # magic, mark, rows, dim, last id
 _MAGIC = b"ragvec01"
 _BATCH = 4096  # rows
 
@@ -108,7 +99,7 @@ def refresh(database: Database) -> None:
     wanted = {path_for(database, model_id) for model_id in due}
     for path in files(database):
         if path not in wanted:
-            _remove(path)
+            copies.remove(path)
 
 
 def _living(database: Database, ids: NDArray[np.int64]) -> dict[int, int]:
@@ -135,21 +126,11 @@ def _drifted(database: Database, model_id: int, count: int) -> bool:
 
 def _open(database: Database, model_id: int) -> _Copy | None:
     """The copy, if the file is whole and belongs to this database."""
-    import numpy as np
-
-    # Everything is read through one mapping: the file may be replaced at any moment.
-    try:
-        data = np.memmap(path_for(database, model_id), dtype=np.uint8, mode="r")
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        logger.info("vector matrix not used: %s", error)
-        return None
-    if len(data) < _HEADER.size:
+    data = copies.mapped(path_for(database, model_id), _HEADER.size)
+    if data is None:
         return None
     magic, mark, rows, dim, last = _HEADER.unpack(data[: _HEADER.size].tobytes())
-    known = database.value("SELECT value FROM meta WHERE key = ?", (_key(model_id),))
-    if magic != _MAGIC or known is None or known.encode("ascii") != mark:
+    if magic != _MAGIC or not copies.belongs(database, _key(model_id), mark):
         return None
     if len(data) != _HEADER.size + rows * (8 + 4 * dim):
         return None
@@ -163,35 +144,20 @@ def _key(model_id: int) -> str:
 
 
 def _renew(database: Database, model_id: int) -> None:
-    target = path_for(database, model_id)
-    mark = secrets.token_hex(16)
-    temporary: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=target.name, suffix=".new", dir=target.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as stream, database.snapshot():
-            _write(database, model_id, mark, stream)
-        # Windows refuses while another process has the old file mapped; the next refresh tries
-        # again, and the old file goes on being right until then.
-        temporary.replace(target)
-    except OSError as error:
-        logger.warning("no vector matrix, searches take longer: %s", error)
-        return
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-    with database.transaction():
-        database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_key(model_id), mark))
+    def write(mark: bytes, stream: BinaryIO) -> None:
+        _write(database, model_id, mark, stream)
+
+    copies.renew(database, path_for(database, model_id), _key(model_id), write)
 
 
-def _write(database: Database, model_id: int, mark: str, stream: BinaryIO) -> None:
+def _write(database: Database, model_id: int, mark: bytes, stream: BinaryIO) -> None:
     import numpy as np
 
     dim: int = database.value("SELECT dim FROM models WHERE id = ?", (model_id,))
     # Vectors of length 0 are in it too, as rows of zeros, or they would count as missing.
     rows = database.rows("SELECT id FROM vectors WHERE model_id = ? ORDER BY id", (model_id,))
     ids = np.array([row[0] for row in rows], dtype="<i8")
-    stream.write(_HEADER.pack(_MAGIC, mark.encode("ascii"), len(ids), dim, int(ids[-1])))
+    stream.write(_HEADER.pack(_MAGIC, mark, len(ids), dim, int(ids[-1])))
     stream.write(ids.tobytes())
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
@@ -202,10 +168,3 @@ def _write(database: Database, model_id: int, mark: str, stream: BinaryIO) -> No
         part = np.frombuffer(b"".join(row[0] for row in blobs), dtype="<f4").reshape(-1, dim)
         lengths = np.linalg.norm(part, axis=1, keepdims=True)
         stream.write((part / np.where(lengths > 0, lengths, 1)).astype("<f4").tobytes())
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        logger.info("old vector matrix stays: %s", error)

@@ -60,6 +60,15 @@ class PassageMatch:
     end: int
 
 
+@dataclass(slots=True)
+class CountedPassage:
+    """A passage of a chunk: how often it has words of a question, how many words it has in all."""
+
+    chunk_id: int
+    counts: Mapping[str, int]
+    length: int
+
+
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
     """A chunk with its document; ``shown_path`` is the path people and models see.

@@ -13,7 +13,14 @@ from rag_agent.late import LateModule
 from rag_agent.store import history, lexical, reading, roots
 from rag_agent.store.connection import Database, open_database
 from rag_agent.store.filters import Filter
-from rag_agent.store.records import Counts, PassageMatch, Pending, PendingCard, StoredChunk
+from rag_agent.store.records import (
+    CountedPassage,
+    Counts,
+    PassageMatch,
+    Pending,
+    PendingCard,
+    StoredChunk,
+)
 from rag_agent.types import (
     Chunk,
     Definition,
@@ -25,7 +32,7 @@ from rag_agent.types import (
 )
 
 if TYPE_CHECKING:
-    from rag_agent.store import cards, commits, dense, maintenance, writing
+    from rag_agent.store import cards, commits, dense, maintenance, postings, writing
     from rag_agent.store.connection import VectorEngine
     from rag_agent.types import Matrix, Vector
 else:
@@ -33,6 +40,7 @@ else:
     commits = LateModule("rag_agent.store.commits")
     dense = LateModule("rag_agent.store.dense")
     maintenance = LateModule("rag_agent.store.maintenance")
+    postings = LateModule("rag_agent.store.postings")
     writing = LateModule("rag_agent.store.writing")
 
 
@@ -233,6 +241,12 @@ class Store:
     ) -> list[PassageMatch]:
         """The ``k`` best passages that hold any of the stems, within a budget of ``postings``."""
         return lexical.match(self._database, words, k, where, postings)
+
+    def match_counts(
+        self, words: Sequence[str], k: int, where: Filter | None = None
+    ) -> list[CountedPassage]:
+        """The passages that ``match`` finds, with how often each has the stems."""
+        return postings.match(self._database, words, k, where)
 
     def match_paths(
         self, words: Sequence[str], k: int, where: Filter | None = None

@@ -1,0 +1,213 @@
+"""Which passages hold a word and how often, told without reading their texts.
+
+FTS5 finds passages, but does not say how often they hold a word. This asks a copy of its index
+(``segments``); scores are those of FTS5's ``bm25()``, number for number (SQLite's fts5_aux.c), so
+that it makes no difference to a search which of the two is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from rag_agent.store import lexical, segments
+from rag_agent.store.connection import Database
+from rag_agent.store.records import CountedPassage
+from rag_agent.tokens import runs, stems
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rag_agent.store.filters import Filter
+    from rag_agent.store.segments import Segment
+
+    Holders = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16]]
+
+_K1, _B = 1.2, 0.75  # of FTS5
+_LEAST_RARITY = 1e-6  # of FTS5
+_REMEMBERED = 100  # words of the present question and of some before
+
+
+def match(
+    database: Database,
+    asked: Sequence[str],
+    k: int,
+    where: Filter | None = None,
+    postings: int = lexical.POSTINGS,
+) -> list[CountedPassage]:
+    """The passages that ``lexical.match`` finds, in its order, with how often they have the words.
+
+    Counted are all words that are ``asked``, those too that were left out of the search.
+    """
+    with database.snapshot():
+        known = None if where else current(database)
+        if known is None:
+            found = lexical.match(database, asked, k, where, postings)
+            return [CountedPassage(one.chunk_id, *_counted(one.text, asked)) for one in found]
+        frequencies = lexical.passage_frequencies(database, asked)
+    best = known.best_within(lexical.rarest_first(frequencies), frequencies, k, postings)
+    counts = known.counts(asked, best).T.tolist()
+    chunks, lengths = known.chunks[best].tolist(), known.lengths[best].tolist()
+    return [
+        CountedPassage(
+            chunk, {word: count for word, count in zip(asked, own, strict=True) if count}, length
+        )
+        for chunk, own, length in zip(chunks, counts, lengths, strict=True)
+    ]
+
+
+def _counted(text: str, asked: Sequence[str]) -> tuple[dict[str, int], int]:
+    counts = _count_all(text)
+    return {word: counts[word] for word in asked if word in counts}, counts.total()
+
+
+# Questions of one session meet the same passages again and again. A passage takes about 3 KB here;
+# those of 20 questions that have none in common fit.
+@lru_cache(maxsize=4000)
+def _count_all(text: str) -> Counter[str]:
+    """How often a text has each of its words."""
+    return Counter(chain.from_iterable(map(stems, runs(text))))
+
+
+def current(database: Database) -> Postings | None:
+    """The postings of the present state, inside a snapshot; None where there is no copy to use."""
+    return database.remembered("postings", lambda: _current(database))
+
+
+def _current(database: Database) -> Postings | None:
+    written, present = _state(database)
+    state, found = database.kept.get("postings", (None, None))
+    if state != (written, present):
+        copied = segments.open_copy(database)
+        found = None if copied is None else _with_newer(database, copied, present)
+        database.kept["postings"] = ((written, present), found)
+    known: Postings | None = found
+    return known
+
+
+def _state(database: Database) -> tuple[int, int]:
+    """Tells apart any two states of the passages: ids are never used again."""
+    written = database.value("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")
+    return int(written or 0), int(database.value("SELECT count(*) FROM passages"))
+
+
+def _with_newer(database: Database, copied: Segment, present: int) -> Postings | None:
+    import numpy as np
+
+    old: int = database.value("SELECT count(*) FROM passages WHERE id <= ?", (copied.last,))
+    if present - old > segments.NEWER:
+        return None
+    newer = None
+    if present > old:
+        newer = segments.made_of(segments.passages_after(database, copied.last), copied.last)
+    living = None
+    if old != len(copied.ids):
+        rows = database.rows("SELECT id FROM passages WHERE id <= ?", (copied.last,))
+        ids = np.array([row[0] for row in rows], dtype=np.int64)
+        living = np.isin(copied.ids, ids, assume_unique=True)
+        if newer:
+            living = np.concatenate([living, np.ones(len(newer.ids), dtype=np.bool_)])
+    return Postings(copied, newer, living)
+
+
+class Postings:
+    """What is known of the words of the passages of one state of the index.
+
+    Passages are named by their places, in the order of their ids. ``chunks`` has the id of the
+    chunk of each, ``lengths`` the words of its text.
+    """
+
+    def __init__(
+        self, copied: Segment, newer: Segment | None, living: NDArray[np.bool_] | None
+    ) -> None:
+        import numpy as np
+
+        self._segments = [copied, newer] if newer else [copied]
+        self._living = living
+        self.ids = np.concatenate([one.ids for one in self._segments])
+        self.chunks = np.concatenate([one.chunks for one in self._segments])
+        self.lengths = np.concatenate([one.lengths for one in self._segments])
+        sizes = np.concatenate([one.sizes for one in self._segments]).astype(np.float64)
+        kept = sizes if living is None else sizes[living]
+        self.total = len(kept)
+        average = float(kept.sum()) / self.total if self.total else 1.0
+        self._norms = _K1 * (1 - _B + _B * sizes / (average or 1.0))
+        self._found: dict[str, Holders] = {}
+
+    def best_within(
+        self, asked: Sequence[str], frequencies: Mapping[str, int], k: int, postings: int
+    ) -> NDArray[np.int64]:
+        """As ``lexical.ranked``: of rarest words as many as the budget of postings allows."""
+        import numpy as np
+
+        if not asked or k < 1:
+            return np.empty(0, dtype=np.int64)
+        within = lexical.affordable([frequencies[word] for word in asked], postings)
+        found = self.best(asked[:within], k)
+        if len(found) < k and within < len(asked):
+            found = self.best(asked[: within + 1], k)
+        return found
+
+    def best(self, asked: Sequence[str], k: int) -> NDArray[np.int64]:
+        """Places of the ``k`` passages with the highest scores; ties by id."""
+        import numpy as np
+
+        scores = np.zeros(len(self.ids))
+        for word in asked:
+            places, _, weights = self._of(word)
+            if not len(places):
+                continue
+            rarity = math.log((self.total - len(places) + 0.5) / (len(places) + 0.5))
+            gain = rarity if rarity > 0 else _LEAST_RARITY
+            often = weights.astype(np.float64)
+            scores[places] += gain * ((often * (_K1 + 1.0)) / (often + self._norms[places]))
+        matched = np.flatnonzero(scores)
+        if len(matched) > k:
+            high = scores[matched]
+            matched = matched[high >= np.partition(high, -k)[-k]]
+        return matched[np.argsort(-scores[matched], kind="stable")][:k]
+
+    def counts(self, asked: Sequence[str], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of shape (words, places): how often the text of each passage has each word."""
+        import numpy as np
+
+        found = np.zeros((len(asked), len(places)), dtype=np.int64)
+        rows = np.full(len(self.ids), -1, dtype=np.int32)
+        rows[places] = np.arange(len(places), dtype=np.int32)
+        for number, word in enumerate(asked):
+            holders, counts, _ = self._of(word)
+            where = rows[holders]
+            among = where >= 0
+            found[number, where[among]] = counts[among]
+        return found
+
+    def _of(self, word: str) -> Holders:
+        """Postings of a word: places, counts, weighted counts."""
+        import numpy as np
+
+        known = self._found.get(word)
+        if known is not None:
+            return known
+        hashed, parts, first = segments.hash_of(word), [], 0
+        for segment in self._segments:
+            own = segment.slice_of(hashed)
+            places = segment.places[own].astype(np.int64) + first
+            parts.append((places, segment.counts[own], segment.weights[own]))
+            first += len(segment.ids)
+        places, counts, weights = parts[0]
+        if len(parts) > 1:
+            places = np.concatenate([part[0] for part in parts])
+            counts = np.concatenate([part[1] for part in parts])
+            weights = np.concatenate([part[2] for part in parts])
+        if self._living is not None:
+            there = self._living[places]
+            places, counts, weights = places[there], counts[there], weights[there]
+        if len(self._found) > _REMEMBERED:
+            self._found.clear()
+        self._found[word] = (places, counts, weights)
+        return self._found[word]

@@ -1,0 +1,271 @@
+"""A memory-mapped copy of the word index in columns, and the same of passages that came later.
+
+What ``copies`` says holds of the file. Layout: header; of each passage its id and its chunk
+(int64); of each word its hash, ascending, and where its postings begin (uint64, int64); of each
+posting its passage's place (int32), how often the text has the word, and how often the row has it
+with the weights of the columns (uint16); of each passage the words of its text and of its whole row
+(int32).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO
+
+from rag_agent.store import copies, lexical
+from rag_agent.store.connection import Database
+from rag_agent.store.records import passage_text
+from rag_agent.tokens import runs, stems, words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SMALLEST = 500  # passages; of fewer all that a search reads is read fast enough
+# Passages, of some 200,000 chunks. Writing the copy takes about 3 KB of memory for each.
+LARGEST = 500_000
+NEWER = 2_000  # passages that are counted as they come until the copy is written anew
+_KEY = "words"
+_HEADER = struct.Struct(f"<8s{copies.MARK}sQQQQ")  # magic, mark, passages, words, postings, last id
+_MAGIC = b"ragword1"
+_OF_TEXT, _OF_STEM, _OF_FOLDERS, _OF_NAMES = (int(one) for one in lexical.PASSAGE_WEIGHTS)
+_BATCH = 2_000  # passages
+_FOLDERS = 3  # as a passage's row has them
+
+
+class Segment:
+    """Passages and their postings; ``last`` is the highest id that there was."""
+
+    def __init__(
+        self,
+        last: int,
+        ids: NDArray[np.int64],
+        chunks: NDArray[np.int64],
+        hashes: NDArray[np.uint64],
+        starts: NDArray[np.int64],
+        places: NDArray[np.int32],
+        counts: NDArray[np.uint16],
+        weights: NDArray[np.uint16],
+        lengths: NDArray[np.int32],
+        sizes: NDArray[np.int32],
+    ) -> None:
+        self.last = last
+        self.ids, self.chunks = ids, chunks
+        self.hashes, self.starts = hashes, starts
+        self.places, self.counts, self.weights = places, counts, weights
+        self.lengths, self.sizes = lengths, sizes
+
+    def slice_of(self, hashed: int) -> slice:
+        """Where the postings of a word stand."""
+        import numpy as np
+
+        key = np.uint64(hashed)
+        place = int(self.hashes.searchsorted(key))
+        if place == len(self.hashes) or self.hashes[place] != key:
+            return slice(0, 0)
+        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+
+
+def path_for(database: Database) -> Path:
+    """Where the copy of the words lies."""
+    return database.path.with_name(f"{database.path.stem}-words.bin")
+
+
+def refresh(database: Database) -> None:
+    """Write the copy if that is due, or remove it; needs the write lock."""
+    present = lexical.passage_count(database)
+    if not SMALLEST <= present <= LARGEST:
+        copies.remove(path_for(database))
+    elif _drifted(database, present):
+        copies.renew(
+            database, path_for(database), _KEY, lambda mark, stream: _write(database, mark, stream)
+        )
+    # Whoever has the old one open reads the new one after the next change.
+    database.kept.pop("postings", None)
+
+
+def _drifted(database: Database, present: int) -> bool:
+    copied = open_copy(database)
+    if copied is None:
+        return True
+    old: int = database.value("SELECT count(*) FROM passages WHERE id <= ?", (copied.last,))
+    changed = (len(copied.ids) - old) + (present - old)
+    return changed > copies.DRIFT * len(copied.ids) or present - old > NEWER // 2
+
+
+def open_copy(database: Database) -> Segment | None:
+    """The copy, if the file is whole and belongs to this database."""
+    import numpy as np
+
+    data = copies.mapped(path_for(database), _HEADER.size)
+    if data is None:
+        return None
+    magic, mark, passages, terms, postings, last = _HEADER.unpack(data[: _HEADER.size].tobytes())
+    layout = (
+        (np.dtype("<i8"), passages),
+        (np.dtype("<i8"), passages),
+        (np.dtype("<u8"), terms),
+        (np.dtype("<i8"), terms + 1),
+        (np.dtype("<i4"), postings),
+        (np.dtype("<u2"), postings),
+        (np.dtype("<u2"), postings),
+        (np.dtype("<i4"), passages),
+        (np.dtype("<i4"), passages),
+    )
+    size = _HEADER.size + sum(kind.itemsize * count for kind, count in layout)
+    if magic != _MAGIC or len(data) != size or not copies.belongs(database, _KEY, mark):
+        return None
+    columns, begin = [], _HEADER.size
+    for kind, count in layout:
+        end = begin + kind.itemsize * count
+        columns.append(data[begin:end].view(kind))
+        begin = end
+    return Segment(last, *columns)
+
+
+def _write(database: Database, mark: bytes, stream: BinaryIO) -> None:
+    made = made_of(passages_after(database, 0), 0)
+    stream.write(
+        _HEADER.pack(_MAGIC, mark, len(made.ids), len(made.hashes), len(made.places), made.last)
+    )
+    for column in (
+        *(made.ids, made.chunks, made.hashes, made.starts),
+        *(made.places, made.counts, made.weights, made.lengths, made.sizes),
+    ):
+        stream.write(column.tobytes())
+
+
+# (id, chunk id, text, heading, path, names of the definitions that begin in it)
+_Row = tuple[int, int, str, str, str, Sequence[str]]
+
+
+def passages_after(database: Database, after: int) -> Iterable[_Row]:
+    """Passages with higher ids than ``after``, by id, with all that their words are made of."""
+    while True:
+        rows = database.rows(
+            "SELECT p.id, p.chunk_id, p.start_line, p.end_line, p.begin, p.length, p.own_text, "
+            "       c.text, c.heading, d.path "
+            "FROM passages AS p CROSS JOIN document_chunks AS c ON c.id = p.chunk_id "
+            "CROSS JOIN documents AS d ON d.id = c.document_id "
+            "WHERE p.id > ? ORDER BY p.id LIMIT ?",
+            (after, _BATCH),
+        )
+        if not rows:
+            return
+        after = rows[-1][0]
+        names: dict[int, list[tuple[int, str]]] = {}
+        for chunk_id, line, name in database.rows(
+            "SELECT chunk_id, start_line, name FROM definitions "
+            "WHERE chunk_id IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (json.dumps(sorted({row[1] for row in rows})),),
+        ):
+            names.setdefault(chunk_id, []).append((line, name))
+        for identifier, chunk_id, start, end, begin, length, own, text, heading, path in rows:
+            defined = [name for line, name in names.get(chunk_id, ()) if start <= line <= end]
+            passage = passage_text(text, begin, length, own)
+            yield identifier, chunk_id, passage, heading, path, defined
+
+
+class _Vocabulary(dict[str, int]):
+    """Numbers words in the order of their first use."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
+def made_of(rows: Iterable[_Row], last: int) -> Segment:
+    """Passages in columns; ``last`` is the highest id there was before them."""
+    import numpy as np
+
+    numbers = _Vocabulary()
+    ids, chunks = array("q"), array("q")
+    lengths, sizes, entries = array("i"), array("i"), array("i")
+    terms, counts, weights = array("i"), array("i"), array("i")
+    number_of = numbers.__getitem__
+    for identifier, chunk_id, text, heading, path, names in rows:
+        of_text = Counter(chain.from_iterable(map(stems, runs(text))))
+        named = [word for name in (*names, heading) for word in words(name)]
+        more = (*_beside(path), *((word, _OF_NAMES) for word in named))
+        ids.append(identifier)
+        chunks.append(chunk_id)
+        lengths.append(of_text.total())
+        sizes.append(of_text.total() + len(more))
+        entries.append(len(of_text) + len(more))
+        terms.extend(map(number_of, of_text))
+        counts.extend(of_text.values())
+        weights.extend(of_text.values())
+        terms.extend(number_of(word) for word, _ in more)
+        counts.extend(0 for _ in more)
+        weights.extend(weight for _, weight in more)
+    hashes = np.array([hash_of(word) for word in numbers], dtype="<u8")
+    order = np.argsort(hashes)
+    ranks = np.empty(len(hashes), dtype=np.int32)
+    ranks[order] = np.arange(len(hashes), dtype=np.int32)
+    return Segment(
+        ids[-1] if ids else last,
+        np.array(ids, dtype="<i8"),
+        np.array(chunks, dtype="<i8"),
+        hashes[order],
+        *_by_word(
+            ranks[np.array(terms, dtype=np.int32)],
+            np.repeat(np.arange(len(ids), dtype="<i4"), np.array(entries, dtype=np.int32)),
+            (counts, weights),
+            len(hashes),
+        ),
+        np.array(lengths, dtype="<i4"),
+        np.array(sizes, dtype="<i4"),
+    )
+
+
+def _by_word(
+    terms: NDArray[np.int32], places: NDArray[np.int32], columns: Sequence[array[int]], words: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint16]]:
+    """Where the postings of each word begin, and the postings: places, counts, weights.
+
+    A passage that has a word in its text and in its path has two entries of it, which are added.
+    """
+    import numpy as np
+
+    order = np.argsort(terms, kind="stable")  # of one word they are in order already
+    terms, places = terms[order], places[order]
+    is_first = np.ones(len(terms), dtype=np.bool_)
+    is_first[1:] = (terms[1:] != terms[:-1]) | (places[1:] != places[:-1])
+    first = np.flatnonzero(is_first)
+    starts = np.searchsorted(terms[first], np.arange(words + 1)).astype("<i8")
+    of_text, of_row = (
+        # reduceat() wants at least one place to begin at.
+        np.add.reduceat(np.array(column, dtype=np.int64)[order], first) if len(first) else first
+        for column in columns
+    )
+    most = np.iinfo(np.uint16).max
+    return (
+        starts,
+        places[first],
+        np.minimum(of_text, most).astype("<u2"),
+        np.minimum(of_row, most).astype("<u2"),
+    )
+
+
+@lru_cache(maxsize=1000)
+def _beside(path: str) -> tuple[tuple[str, int], ...]:
+    """Words of a path with the weights of their columns."""
+    pure = PurePosixPath(path)
+    stem = words(pure.stem)
+    folders = [word for folder in pure.parts[:-1][-_FOLDERS:] for word in words(folder)]
+    return (*((word, _OF_STEM) for word in stem), *((word, _OF_FOLDERS) for word in folders))
+
+
+@lru_cache(maxsize=1000)
+def hash_of(word: str) -> int:
+    """The number of a word in a copy, of 64 bits: two words of a project do not share one."""
+    data = word.encode("utf-8", "replace")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag_agent.store import CountedPassage, Store, filters, lexical, postings, segments
+from rag_agent.types import Root
+
+_WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda naïve 漢字の本".split()
+_QUESTIONS = (
+    ["alpha"],
+    ["alpha", "beta", "gamma", "delta"],
+    ["zeta", "nothing", "eta"],
+    ["naiv", "漢字", "の本"],
+    ["nothing"],
+    [],
+    ['"', "", "a\0b", "alpha"],
+)
+
+
+@pytest.fixture
+def copied(store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store of 90 passages with a copy of its words."""
+    monkeypatch.setattr(segments, "SMALLEST", 10)
+    _fill(store, root, put, "a", 60)
+    _fill(store, root, put, "b", 30)
+    store.refresh_statistics()
+    return store
+
+
+def _fill(store: Store, root: Root, put: Any, name: str, count: int, seed: int = 0) -> None:
+    numbers = np.random.default_rng(count + seed)
+    texts = [" ".join(numbers.choice(_WORDS, size=numbers.integers(1, 40))) for _ in range(count)]
+    put(store, root, f"{name}/beta/kappa.md", *texts, heading="Eta", names=("alphaBeta",))
+
+
+def _by_fts(store: Store, asked: list[str], k: int, budget: int) -> list[CountedPassage]:
+    database = store._database
+    found = lexical.match(database, asked, k, postings=budget)
+    return [CountedPassage(one.chunk_id, *postings._counted(one.text, asked)) for one in found]
+
+
+def _agrees(store: Store) -> None:
+    assert postings.current(store._database) is not None
+    for asked in _QUESTIONS:
+        for k in (0, 1, 5, 200):
+            for budget in (20_000, 40, 1):
+                expected = _by_fts(store, asked, k, budget)
+                assert postings.match(store._database, asked, k, None, budget) == expected
+
+
+def test_the_copy_finds_and_counts_what_the_index_of_words_does(copied: Store) -> None:
+    _agrees(copied)
+    # Not everything is alike, or the order would say nothing.
+    assert len({tuple(one.counts.items()) for one in copied.match_counts(["alpha"], 50)}) > 3
+
+
+def test_the_copy_stays_exact_while_passages_come_and_go(
+    copied: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = segments.path_for(copied._database).read_bytes()
+    _fill(copied, root, put, "c", 3)
+    _agrees(copied)
+    put(copied, root, "b/beta/kappa.md", "alpha alpha lambda", "omega")
+    _agrees(copied)
+    copied.forget([copied.documents(root)["a/beta/kappa.md"].id])
+    _agrees(copied)
+    assert segments.path_for(copied._database).read_bytes() == whole
+
+
+def test_another_connection_sees_what_was_written_meanwhile(
+    copied: Store, root: Root, put: Any
+) -> None:
+    with Store.open(copied.path, readonly=True) as reader:
+        _agrees(reader)
+        put(copied, root, "new.md", "omega omega")
+        (found,) = reader.match_counts(["omega"], 5)
+        assert found.counts == {"omega": 2}
+        _agrees(reader)
+        copied.forget([found.chunk_id, copied.documents(root)["new.md"].id])
+        assert reader.match_counts(["omega"], 5) == []
+
+
+def test_the_copy_is_written_anew_when_much_has_changed(
+    copied: Store, root: Root, put: Any
+) -> None:
+    file = segments.path_for(copied._database)
+    whole = file.read_bytes()
+    copied.refresh_statistics()
+    assert file.read_bytes() == whole
+    _fill(copied, root, put, "c", 40)
+    copied.refresh_statistics()
+    assert len(file.read_bytes()) > len(whole)
+    _agrees(copied)
+    copied.clear()
+    assert not file.exists()
+
+
+def test_a_filter_is_answered_by_the_index_of_words(copied: Store) -> None:
+    where = filters.compile("path:b/*")
+    everything = copied.match_counts(["alpha"], 500)
+    some = copied.match_counts(["alpha"], 500, where)
+    assert 0 < len(some) < len(everything)
+
+
+def test_far_more_passages_than_the_copy_has_are_left_to_the_index_of_words(
+    copied: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "NEWER", 5)
+    _fill(copied, root, put, "c", 6)
+    assert postings.current(copied._database) is None
+    assert copied.match_counts(["alpha"], 500) == _by_fts(copied, ["alpha"], 500, 20_000)
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "foreign", "gone"])
+def test_a_damaged_copy_is_not_used_and_is_made_again(copied: Store, damage: str) -> None:
+    file = segments.path_for(copied._database)
+    whole = file.read_bytes()
+    broken = {
+        "cut": whole[:-4],
+        "garbage": b"x" * len(whole),
+        "empty": b"",
+        "foreign": whole[:8] + b"0" * 32 + whole[40:],
+        "gone": None,
+    }[damage]
+    file.unlink()
+    if broken is not None:
+        file.write_bytes(broken)
+    with Store.open(copied.path, readonly=True) as reader:
+        assert postings.current(reader._database) is None
+        assert reader.match_counts(["alpha"], 9) == _by_fts(reader, ["alpha"], 9, 20_000)
+    copied.refresh_statistics()
+    assert len(file.read_bytes()) == len(whole)
+    _agrees(copied)
+
+
+def test_the_copy_of_a_later_state_is_not_used_with_a_restored_database(
+    copied: Store, root: Root, put: Any, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup.db"
+    shutil.copy(copied.path, backup)
+    _fill(copied, root, put, "c", 40)
+    copied.refresh_statistics()
+    copied.close()
+    shutil.copy(backup, copied.path)
+    with Store.open(copied.path) as restored:
+        _fill(restored, root, put, "d", 40, seed=1)
+        assert postings.current(restored._database) is None
+        restored.refresh_statistics()
+        _agrees(restored)
+
+
+def test_what_is_remembered_is_computed_anew_after_every_change(
+    copied: Store, root: Root, put: Any
+) -> None:
+    with Store.open(copied.path, readonly=True) as reader:
+        before = reader.passage_count(), copied.passage_count()
+        put(copied, root, "new.md", "omega", kind="code", language="python")
+        assert (reader.passage_count(), copied.passage_count()) == (before[0] + 1, before[1] + 1)
+        assert reader.language_shares() == {"python": 1.0}
