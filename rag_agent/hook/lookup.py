@@ -248,7 +248,7 @@ def _found(question: Question, file: FileMatch) -> Found:
     ]
     first, best = stored[0].chunk, stored[0].best
     passage = Shown(path, best.start, best.end, first.heading, best.text(first.text))
-    evidence: Any = _Evidence(*measures(question, file))
+    evidence: Any = _Evidence(*measures(question, file, ()))
     return Found(chunks, passage, certainty(evidence))
 
 

@@ -13,7 +13,7 @@ from rag_agent.search.question import Question
 from rag_agent.types import Definition
 
 if TYPE_CHECKING:
-    from rag_agent.store import CountedPassage, Filter, Store, StoredChunk
+    from rag_agent.store import CountedPassage, Filter, Outline, Store
 
 _PATHS = 50  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
@@ -30,7 +30,7 @@ def find_candidates(
     asked = _definitions(store, question, where)
     meaning, _ = reading.result()
     near = dense.nearest(store, meaning, where) if meaning else {}
-    chunks = store.chunks([*dict.fromkeys([*passages, *near, *asked])])
+    chunks = store.outlines([*dict.fromkeys([*passages, *near, *asked])])
     by_path = dict(store.match_paths(list(question.words), _PATHS, where))
     commits = store.history_votes(list(question.words))
     # Votes know no filter, which a question with one does not need them for.
@@ -84,27 +84,24 @@ def _definitions(
 
 def _unseen(
     store: Store, sources: Sequence[Mapping[int, float]], seen: set[int]
-) -> dict[int, StoredChunk]:
+) -> dict[int, Outline]:
     """Chunks of documents that only their paths or the commits that changed them found."""
     unseen: dict[int, None] = {}
     for scores in sources:
         missing = [document for document in scores if document not in seen]
         best = sorted(missing, key=lambda document: -scores[document])[:_UNSEEN]
         unseen.update(dict.fromkeys(best))
-    return {stored.id: stored for stored in store.first_chunks([*unseen], _CHUNKS_OF_UNSEEN)}
+    return store.first_outlines([*unseen], _CHUNKS_OF_UNSEEN)
 
 
-def _by_card(store: Store, near: Sequence[int], seen: set[int]) -> dict[int, StoredChunk]:
+def _by_card(store: Store, near: Sequence[int], seen: set[int]) -> dict[int, Outline]:
     """The first chunks of files that only their cards found."""
-    return {
-        stored.id: stored
-        for stored in store.first_chunks([one for one in near if one not in seen], _CHUNKS_BY_CARD)
-    }
+    return store.first_outlines([one for one in near if one not in seen], _CHUNKS_BY_CARD)
 
 
 def _match(
     question: Question,
-    stored: StoredChunk,
+    stored: Outline,
     found: Sequence[CountedPassage],
     cosines: Mapping[int, float],
     asked: Mapping[int, Sequence[Definition]],

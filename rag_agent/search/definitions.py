@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rag_agent.search.question import Question
+    from rag_agent.store.glance import GlancedDefinition
     from rag_agent.types import Definition
 
 _KIND_WEIGHTS = {
@@ -47,7 +48,9 @@ class Likeness:
 
     __slots__ = ("best", "of_functions", "of_types", "weight", "whole")
 
-    def __init__(self, question: Question, definitions: Iterable[Definition]) -> None:
+    def __init__(
+        self, question: Question, definitions: Iterable[Definition | GlancedDefinition]
+    ) -> None:
         self.best: float = 0.0
         self.of_types: float = 0.0
         self.of_functions: float = 0.0

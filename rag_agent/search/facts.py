@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import chain
 
 from rag_agent.search.definitions import Likeness, weight_of, written_as_code
 from rag_agent.search.lexical import bm25_of_file
@@ -102,7 +101,7 @@ class Facts:
         self.cosine_of_three: float | None = math.fsum(cosines) / len(cosines) if cosines else None
         self.card: float | None = file.card
         self.commits: float = file.commits
-        definitions = [*chain.from_iterable(c.stored.chunk.definitions for c in file.chunks)]
+        definitions = [found for c in file.chunks for found in c.stored.chunk.definitions]
         self.defined: int = len(definitions)
         self.names: Likeness = Likeness(question, definitions)
         self.in_headings: float = max(

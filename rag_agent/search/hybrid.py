@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rag_agent.embed import passage_text
@@ -15,15 +16,15 @@ from rag_agent.search.dense import Meaning, read_meaning
 from rag_agent.search.diversity import collapse
 from rag_agent.search.facts import Corpus, corpus_of
 from rag_agent.search.matches import FileMatch
-from rag_agent.search.passages import choose_chunks, choose_places, evidence
+from rag_agent.search.passages import choose_places, measures, uncounted
 from rag_agent.search.question import Question, read_question
 from rag_agent.store import filters
-from rag_agent.types import Hit, SearchResults
+from rag_agent.types import Evidence, Hit, SearchResults
 
 if TYPE_CHECKING:
     from rag_agent.search.rerank import Reranking
     from rag_agent.store import Store
-    from rag_agent.types import Embedder
+    from rag_agent.types import Chunk, Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +58,20 @@ def search(
     narrowed = filters.compile(where)
     question, notes = read_question(store, query)
     reading = read_meaning(store, embedder, question.text)
+    unread: Sequence[str] = ()
     with store.snapshot():
         files = find_candidates(store, question, reading, narrowed)
-        corpus = corpus_of(store)
+        ranked = rank(question, files, alpha, corpus_of(store))
+        if reranking:
+            ranked, unread = reranking.rerank(
+                query, ranked, lambda one: _read_as(store, question, one, alpha)
+            )
+        hits = collapse(_hits(store, question, ranked, alpha, limit), limit)
     meaning, without = reading.result()
-    ranked = rank(question, files, alpha, corpus)
-    unread: Sequence[str] = ()
-    if reranking:
-        ranked, unread = reranking.rerank(query, ranked, lambda one: _read_as(question, one, alpha))
     return SearchResults(
         query=query,
         mode="hybrid" if meaning else "lexical",
-        hits=collapse((_hit(question, scored, alpha) for scored in ranked), limit),
+        hits=hits,
         took_ms=(time.perf_counter() - started) * 1000,
         notes=(*notes, *without, *_missing_vectors(store, meaning, files), *unread),
     )
@@ -96,25 +99,48 @@ def rank(
     return sorted(scored, key=lambda found: (-found.score, found.file.shown_path))
 
 
-def _hit(question: Question, scored: Scored, alpha: float) -> Hit:
-    best, *more = choose_chunks(question, scored.file, alpha)
+def _hits(
+    store: Store, question: Question, ranked: Sequence[Scored], alpha: float, batch: int
+) -> Iterator[Hit]:
+    """Hits as they are asked for; chunks are read for a ``batch`` of files at once."""
+    for start in range(0, len(ranked), batch):
+        some = ranked[start : start + batch]
+        shown = [
+            [
+                scored.file.chunks[place].stored.id
+                for place in choose_places(question, scored.file, alpha)
+            ]
+            for scored in some
+        ]
+        unread = [[chunk.stored.id for chunk in uncounted(scored.file)] for scored in some]
+        whole = store.chunks([*chain.from_iterable([*shown, *unread])])
+        for scored, own, uncounted_own in zip(some, shown, unread, strict=True):
+            texts = [whole[identifier].chunk.text for identifier in uncounted_own]
+            chunks = [whole[identifier].chunk for identifier in own]
+            yield _hit(question, scored, chunks, texts)
+
+
+def _hit(question: Question, scored: Scored, chunks: Sequence[Chunk], texts: Sequence[str]) -> Hit:
+    path = scored.file.shown_path
+    best, *more = (replace(chunk, path=path) for chunk in chunks)
     return Hit(
-        path=scored.file.shown_path,
+        path=path,
         score=scored.score,
         chunk=best,
         more=tuple(more),
         signals=scored.signals,
-        evidence=evidence(question, scored.file),
+        evidence=Evidence(*measures(question, scored.file, texts)),
         converted=scored.file.document.converted,
         document=scored.file.document,
     )
 
 
-def _read_as(question: Question, scored: Scored, alpha: float) -> str:
+def _read_as(store: Store, question: Question, scored: Scored, alpha: float) -> str:
     """What a reranker reads of a file: its best chunk, below where it stands."""
-    best = scored.file.chunks[choose_places(question, scored.file, alpha)[0]].stored
-    document = best.document
-    return passage_text(document.path, document.title, best.chunk.heading, best.chunk.text)
+    best = scored.file.chunks[choose_places(question, scored.file, alpha)[0]].stored.id
+    stored = store.chunks([best])[best]
+    document, chunk = stored.document, stored.chunk
+    return passage_text(document.path, document.title, chunk.heading, chunk.text)
 
 
 def _missing_vectors(

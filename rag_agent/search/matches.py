@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
-    from rag_agent.store import StoredChunk
+    from rag_agent.store import Outline, StoredChunk
     from rag_agent.types import Definition, StoredDocument
 
 
@@ -23,7 +23,7 @@ class ChunkMatch:
 
     def __init__(
         self,
-        stored: StoredChunk,
+        stored: Outline | StoredChunk,
         passages: tuple[float, ...] = (),
         bm25: float = 0.0,
         cosine: float | None = None,

@@ -10,9 +10,10 @@ from rag_agent.search.pointing import points_at_definition, points_at_file, stra
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
-    from rag_agent.search.matches import FileMatch
+    from collections.abc import Iterable
+
+    from rag_agent.search.matches import ChunkMatch, FileMatch
     from rag_agent.search.question import Question
-    from rag_agent.types import Chunk, Evidence
 
 _SHOWN = 3  # chunks a file: with 3, 2, 1, 1 … the changed lines of 75 % of bug fixes are shown
 # A long document answers in more places than a source file: with five the right lines of 97 % of
@@ -23,19 +24,11 @@ _LONG = 40  # chunks, some 60 pages
 _LEAST_SHARE = 0.4
 
 
-def choose_chunks(question: Question, file: FileMatch, alpha: float) -> list[Chunk]:
-    """The best chunk and a few more, best first, under the path that people see.
+def choose_places(question: Question, file: FileMatch, alpha: float) -> list[int]:
+    """Where in ``file.chunks`` the best chunk stands and a few more, best first.
 
     These are up to two, of a long document four.
     """
-    from dataclasses import replace
-
-    shown = choose_places(question, file, alpha)
-    return [replace(file.chunks[place].stored.chunk, path=file.shown_path) for place in shown]
-
-
-def choose_places(question: Question, file: FileMatch, alpha: float) -> list[int]:
-    """Where in ``file.chunks`` these stand."""
     scores = score_chunks(question, file, alpha)
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     least = scores[order[0]] * _LEAST_SHARE
@@ -47,22 +40,21 @@ def _most(file: FileMatch) -> int:
     return _SHOWN_OF_LONG if is_long else _SHOWN
 
 
-def evidence(question: Question, file: FileMatch) -> Evidence:
-    """What of the question the file has, on scales that do not depend on other files."""
-    from rag_agent.types import Evidence
-
-    return Evidence(*measures(question, file))
+def uncounted(file: FileMatch) -> tuple[ChunkMatch, ...]:
+    """Chunks whose words were not counted yet: those of a file found by meaning or by name."""
+    return () if any(chunk.passages for chunk in file.chunks) else file.chunks[:_SHOWN]
 
 
 def measures(
-    question: Question, file: FileMatch
+    question: Question, file: FileMatch, texts: Iterable[str]
 ) -> tuple[float | None, float, float, float, int, float, float, float, float]:
-    """The fields of ``Evidence`` in their order."""
+    """The fields of ``types.Evidence`` in their order: what of the question the file has.
+
+    They are on scales that do not depend on other files. ``texts`` are those of ``uncounted``.
+    """
     found = {word for chunk in file.chunks for word in chunk.counts}
-    if not any(chunk.passages for chunk in file.chunks):
-        # Found by meaning or by name: its words were not counted yet.
-        for chunk in file.chunks[:_SHOWN]:
-            found.update(count_words(question, chunk.stored.chunk.text)[0])
+    for text in texts:
+        found.update(count_words(question, text)[0])
     found.update(path_words(file.document.path))
     cosines = file.best_cosines(1)
     bm25 = max(file.best_passages(1), default=0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from rag_agent.errors import QueryError
 from rag_agent.tokens import STOP_WORDS, query_words, runs
@@ -105,10 +105,12 @@ class Question:
         """How common its words are in the project: 0 when none occurs, below 1."""
         return max(0.0, 1 - self._mean_rarity / self.rarest) if self.rarity else 0.0
 
-    def coverage(self, found: Iterable[str]) -> float:
+    def coverage(self, found: Collection[str]) -> float:
         """Share of the question's words that were found, by their gains, in [0, 1]."""
-        covered = sum(self.gains[word] for word in set(found) if word in self.gains)
-        return covered / self.weight if self.weight else 0.0
+        if not self.weight or not found:
+            return 0.0
+        gains = self.gains
+        return sum([gains[word] for word in gains.keys() & found]) / self.weight
 
     def share_of(self, words: Collection[str]) -> float:
         """Share of some words that the question has, weighted by rarity, in [0, 1].

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rag_agent.store.records import (
         CountedPassage,
         Counts,
+        Outline,
         PassageMatch,
         Pending,
         PendingCard,
@@ -25,6 +26,7 @@ __all__ = [
     "CountedPassage",
     "Counts",
     "Filter",
+    "Outline",
     "PassageMatch",
     "Pending",
     "PendingCard",
@@ -41,6 +43,7 @@ __getattr__ = late_names(
         "records": (
             "CountedPassage",
             "Counts",
+            "Outline",
             "PassageMatch",
             "Pending",
             "PendingCard",

@@ -149,11 +149,10 @@ def nearest(
     check_dim(database, model_id, len(vector))
     if k < 1 or not np.isfinite(vector).all():
         return []
-    if where is None and (found := matrix.nearest(database, model_id, vector, k)) is not None:
-        copied, last = found
-        newer = scan(database, model_id, vector, k, "AND v.id > ?", (last,))
-        return sorted(copied + newer, key=lambda pair: (-pair[1], pair[0]))[:k]
     if where is None:
+        known = matrix.current(database, model_id)
+        if known is not None:
+            return known.nearest(vector, k)
         return scan(database, model_id, vector, k)
     condition, bindings = roots.condition(database, where)
     narrowed = (
@@ -189,6 +188,9 @@ def cosines(
 ) -> dict[int, float]:
     """Raw cosine of each of the chunks that has a vector."""
     check_dim(database, model_id, len(vector))
+    known = matrix.current(database, model_id)
+    if known is not None:
+        return known.cosines(vector, chunk_ids)
     database.load_vectors()
     rows = database.rows(
         "SELECT v.chunk_id, vec_distance_cosine(v.embedding, ?) FROM json_each(?) AS w "

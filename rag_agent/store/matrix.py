@@ -1,13 +1,13 @@
 """A memory-mapped copy of a model's vectors, for indexes too large for a scan of the table.
 
-What ``copies`` says holds of it. Layout: header, ids (int64), rows of unit length (float32).
+What ``copies`` says holds of it. Layout: header; of each vector its id and its chunk (int64), and
+its direction, a row of unit length (float32).
 """
 
 from __future__ import annotations
 
-import json
 import struct
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -18,24 +18,103 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rag_agent.types import Vector
+    from rag_agent.types import Matrix, Vector
 
-# Below, scanning the table is as fast (7 ms each at 6,700 vectors; at 20,000 the copy takes a third
-# of the time) and needs nothing twice on the disk.
-SMALLEST = 10_000  # vectors
+# Below, scanning the table is as fast and needs nothing twice on the disk.
+SMALLEST = 2_000  # vectors
+NEWER = 2_000  # vectors that are read from the table until the copy is written anew
 _DRIFT = copies.DRIFT
 _HEADER = struct.Struct(f"<8s{copies.MARK}sQQQ")  # magic, mark, rows, dim, last id
-_MAGIC = b"ragvec01"
+_MAGIC = b"ragvec02"
 _BATCH = 4096  # rows
+# The product is of single precision; what lies this near to the last one is compared again.
+_MARGIN = 1e-5
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """``ids`` of shape (rows,), ``vectors`` of shape (rows, dim), ``last`` the highest id."""
+class Directions:
+    """Vectors of unit length: ``ids`` and ``chunks`` of shape (rows,), ``rows`` (rows, dim).
 
-    ids: NDArray[np.int64]
-    vectors: NDArray[np.float32]
-    last: int
+    ``last`` is the highest id that there was. A vector of length 0 is a row of zeros.
+    """
+
+    def __init__(
+        self, last: int, ids: NDArray[np.int64], chunks: NDArray[np.int64], rows: Matrix
+    ) -> None:
+        self.last = last
+        self.ids = ids
+        self.chunks = chunks
+        self.rows = rows
+
+
+class Vectors:
+    """All vectors of a model in one state of the index."""
+
+    def __init__(self, parts: Sequence[Directions], living: NDArray[np.bool_] | None) -> None:
+        import numpy as np
+
+        self._parts = parts
+        self._chunks = np.concatenate([part.chunks for part in parts])
+        self._living = living
+        order = np.argsort(self._chunks, kind="stable")
+        if living is not None:
+            order = order[living[order]]
+        self._order, self._sorted = order, self._chunks[order]  # a chunk has one vector
+
+    def nearest(self, vector: Vector, k: int) -> list[tuple[int, float]]:
+        """Exact (chunk id, raw cosine), highest first; ties by chunk."""
+        import numpy as np
+
+        unit = _unit(vector)
+        if unit is None:
+            return []
+        scores = np.concatenate([part.rows @ unit.astype(np.float32) for part in self._parts])
+        if self._living is not None:
+            scores[~self._living] = -np.inf
+        places = np.arange(len(scores))
+        if k < len(scores):
+            least = np.partition(scores, -k)[-k]
+            places = np.flatnonzero(scores >= least - _MARGIN)
+        places = places[scores[places] > -np.inf]
+        found = self._cosines(unit, places)
+        return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+
+    def cosines(self, vector: Vector, chunk_ids: Sequence[int]) -> dict[int, float]:
+        """Raw cosine of each of the chunks that has a vector."""
+        import numpy as np
+
+        unit = _unit(vector)
+        if unit is None or not len(self._sorted):
+            return {}
+        wanted = np.array(chunk_ids, dtype=np.int64)
+        found = self._sorted.searchsorted(wanted)
+        found[found == len(self._sorted)] = 0
+        return self._cosines(unit, self._order[found[self._sorted[found] == wanted]])
+
+    def _cosines(self, unit: NDArray[np.float64], places: NDArray[np.int64]) -> dict[int, float]:
+        """By chunk; a vector of length 0 has a cosine with nothing."""
+        import numpy as np
+
+        found: dict[int, float] = {}
+        first = 0
+        for part in self._parts:
+            own = places[(places >= first) & (places < first + len(part.ids))] - first
+            first += len(part.ids)
+            rows = part.rows[own]
+            # Row by row and not as a product, of which equal rows may come out unequal.
+            scores = np.einsum("ij,j->i", rows.astype(np.float64), unit)
+            if not scores.all():
+                there = rows.any(axis=1)
+                own, scores = own[there], scores[there]
+            found.update(zip(part.chunks[own].tolist(), scores.tolist(), strict=True))
+        return found
+
+
+def _unit(vector: Vector) -> NDArray[np.float64] | None:
+    import numpy as np
+
+    wide = vector.astype(np.float64)
+    length = float(np.linalg.norm(wide))
+    return wide / length if length > 0 else None
 
 
 def path_for(database: Database, model_id: int) -> Path:
@@ -48,43 +127,58 @@ def files(database: Database) -> list[Path]:
     return sorted(database.path.parent.glob(f"{database.path.stem}-vectors-*.f32"))
 
 
-def nearest(
-    database: Database, model_id: int, vector: Vector, k: int
-) -> tuple[list[tuple[int, float]], int] | None:
-    """Exact (chunk id, cosine) among vectors with ids up to the one that is given too.
+def current(database: Database, model_id: int) -> Vectors | None:
+    """The vectors of the present state, inside a snapshot; None where there is no copy to use."""
+    return database.remembered(f"vectors {model_id}", lambda: _current(database, model_id))
 
-    None when there is no copy to use.
-    """
+
+def _current(database: Database, model_id: int) -> Vectors | None:
+    key = f"vectors {model_id}"
+    state = (_written(database), _present(database, model_id))
+    known_state, found = database.kept.get(key, (None, None))
+    if known_state != state:
+        copied = _open(database, model_id)
+        found = None if copied is None else _with_newer(database, model_id, copied, state[1])
+        database.kept[key] = state, found
+    known: Vectors | None = found
+    return known
+
+
+def _written(database: Database) -> int:
+    """With the number of those that are there it tells any two states apart: no id comes again."""
+    found = database.value("SELECT seq FROM sqlite_sequence WHERE name = 'vectors'")
+    return int(found or 0)
+
+
+def _present(database: Database, model_id: int, last: int | None = None) -> int:
+    condition, bindings = ("AND id <= ?", (last,)) if last is not None else ("", ())
+    return int(
+        database.value(
+            f"SELECT count(*) FROM vectors WHERE model_id = ? {condition}", (model_id, *bindings)
+        )
+    )
+
+
+def _with_newer(
+    database: Database, model_id: int, copied: Directions, present: int
+) -> Vectors | None:
     import numpy as np
 
-    copy = _open(database, model_id)
-    if copy is None:
+    old = _present(database, model_id, copied.last)
+    if present - old > NEWER:
         return None
-    length = float(np.linalg.norm(vector))
-    if length == 0:
-        return [], copy.last
-    scores = copy.vectors @ (vector / length).astype(np.float32)
-    wanted = 2 * k + 32
-    while True:
-        # More than k, since some may be gone; and all that tie with the last of them, so that the
-        # choice among equals is by chunk as in a scan.
-        best = np.arange(len(scores))
-        if wanted < len(scores):
-            places = np.argpartition(scores, -wanted)[-wanted:]
-            best = np.flatnonzero(scores >= scores[places].min())
-        chunks = _living(database, copy.ids[best])
-        if len(chunks) >= k or len(best) == len(scores):
-            break
-        wanted *= 4
-    found = [
-        (chunks[identifier], score)
-        for identifier, score, place in zip(
-            copy.ids[best].tolist(), scores[best].tolist(), best.tolist(), strict=True
+    parts = [copied]
+    if present > old:
+        parts.extend(_batches(database, model_id, copied.last))
+    living = None
+    if old != len(copied.ids):
+        rows = database.rows(
+            "SELECT id FROM vectors WHERE model_id = ? AND id <= ?", (model_id, copied.last)
         )
-        # A vector of length 0 has a cosine with nothing.
-        if identifier in chunks and (score != 0 or copy.vectors[place].any())
-    ]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k], copy.last
+        there = np.array([row[0] for row in rows], dtype=np.int64)
+        newer = np.ones(sum(len(part.ids) for part in parts[1:]), dtype=np.bool_)
+        living = np.concatenate([np.isin(copied.ids, there, assume_unique=True), newer])
+    return Vectors(parts, living)
 
 
 def refresh(database: Database) -> None:
@@ -96,35 +190,23 @@ def refresh(database: Database) -> None:
     for model_id in due:
         if _drifted(database, model_id, counts[model_id]):
             _renew(database, model_id)
+            database.kept.pop(f"vectors {model_id}", None)
     wanted = {path_for(database, model_id) for model_id in due}
     for path in files(database):
         if path not in wanted:
             copies.remove(path)
 
 
-def _living(database: Database, ids: NDArray[np.int64]) -> dict[int, int]:
-    """Chunk by id of those vectors that still exist."""
-    return dict(
-        database.rows(
-            "SELECT v.id, v.chunk_id FROM json_each(?) AS w "
-            "CROSS JOIN vectors AS v ON v.id = w.value",
-            (json.dumps(ids.tolist()),),
-        )
-    )
-
-
 def _drifted(database: Database, model_id: int, count: int) -> bool:
-    copy = _open(database, model_id)
-    if copy is None:
+    copied = _open(database, model_id)
+    if copied is None:
         return True
-    living: int = database.value(
-        "SELECT count(*) FROM vectors WHERE model_id = ? AND id <= ?", (model_id, copy.last)
-    )
-    gone, newer = len(copy.ids) - living, count - living
-    return gone + newer > _DRIFT * len(copy.ids)
+    living = _present(database, model_id, copied.last)
+    gone, newer = len(copied.ids) - living, count - living
+    return gone + newer > _DRIFT * len(copied.ids) or newer > NEWER // 2
 
 
-def _open(database: Database, model_id: int) -> _Copy | None:
+def _open(database: Database, model_id: int) -> Directions | None:
     """The copy, if the file is whole and belongs to this database."""
     data = copies.mapped(path_for(database, model_id), _HEADER.size)
     if data is None:
@@ -132,11 +214,16 @@ def _open(database: Database, model_id: int) -> _Copy | None:
     magic, mark, rows, dim, last = _HEADER.unpack(data[: _HEADER.size].tobytes())
     if magic != _MAGIC or not copies.belongs(database, _key(model_id), mark):
         return None
-    if len(data) != _HEADER.size + rows * (8 + 4 * dim):
+    if len(data) != _HEADER.size + rows * (16 + 4 * dim):
         return None
     middle = _HEADER.size + 8 * rows
-    vectors = data[middle:].view("<f4").reshape(rows, dim)
-    return _Copy(data[_HEADER.size : middle].view("<i8"), vectors, last)
+    end = middle + 8 * rows
+    return Directions(
+        last,
+        data[_HEADER.size : middle].view("<i8"),
+        data[middle:end].view("<i8"),
+        data[end:].view("<f4").reshape(rows, dim),
+    )
 
 
 def _key(model_id: int) -> str:
@@ -155,16 +242,35 @@ def _write(database: Database, model_id: int, mark: bytes, stream: BinaryIO) -> 
 
     dim: int = database.value("SELECT dim FROM models WHERE id = ?", (model_id,))
     # Vectors of length 0 are in it too, as rows of zeros, or they would count as missing.
-    rows = database.rows("SELECT id FROM vectors WHERE model_id = ? ORDER BY id", (model_id,))
-    ids = np.array([row[0] for row in rows], dtype="<i8")
-    stream.write(_HEADER.pack(_MAGIC, mark, len(ids), dim, int(ids[-1])))
-    stream.write(ids.tobytes())
-    for start in range(0, len(ids), _BATCH):
-        batch = ids[start : start + _BATCH]
-        blobs = database.rows(
-            "SELECT embedding FROM vectors WHERE model_id = ? AND id BETWEEN ? AND ? ORDER BY id",
-            (model_id, int(batch[0]), int(batch[-1])),
+    rows = database.rows(
+        "SELECT id, chunk_id FROM vectors WHERE model_id = ? ORDER BY id", (model_id,)
+    )
+    ids = np.array(rows, dtype="<i8").reshape(-1, 2)
+    stream.write(_HEADER.pack(_MAGIC, mark, len(ids), dim, int(ids[-1, 0])))
+    stream.write(ids[:, 0].tobytes())
+    stream.write(ids[:, 1].tobytes())
+    for batch in _batches(database, model_id, 0):
+        stream.write(batch.rows.tobytes())
+
+
+def _batches(database: Database, model_id: int, after: int) -> Iterator[Directions]:
+    """Vectors with higher ids than ``after``, by id."""
+    import numpy as np
+
+    while True:
+        rows = database.rows(
+            "SELECT id, chunk_id, embedding FROM vectors WHERE model_id = ? AND id > ? "
+            "ORDER BY id LIMIT ?",
+            (model_id, after, _BATCH),
         )
-        part = np.frombuffer(b"".join(row[0] for row in blobs), dtype="<f4").reshape(-1, dim)
+        if not rows:
+            return
+        after = rows[-1][0]
+        part = np.frombuffer(b"".join(row[2] for row in rows), dtype="<f4").reshape(len(rows), -1)
         lengths = np.linalg.norm(part, axis=1, keepdims=True)
-        stream.write((part / np.where(lengths > 0, lengths, 1)).astype("<f4").tobytes())
+        yield Directions(
+            after,
+            np.array([row[0] for row in rows], dtype="<i8"),
+            np.array([row[1] for row in rows], dtype="<i8"),
+            (part / np.where(lengths > 0, lengths, 1)).astype("<f4"),
+        )

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 from rag_agent.store import filters, roots
 from rag_agent.store.connection import Database
+from rag_agent.store.glance import GlancedChunk as OutlinedChunk
+from rag_agent.store.glance import GlancedDefinition
 from rag_agent.store.records import (
     DOCUMENT_COLUMNS,
+    Outline,
     StoredChunk,
     group_definitions,
     group_passages,
@@ -108,6 +111,69 @@ def chunks(
         )
         for identifier, start, end, heading, text, document_id, *_ in rows
     ]
+
+
+_OUTLINES = 20_000  # chunks that are remembered, at some 2 KB each
+
+
+def outlines(database: Database, chunk_ids: Sequence[int]) -> dict[int, Outline]:
+    """As ``Store.outlines``."""
+    with database.snapshot():
+        known: dict[int, tuple[tuple[int, int], Outline]] = database.remembered("outlines", dict)
+        missing = [identifier for identifier in chunk_ids if identifier not in known]
+        if missing:
+            if len(known) > _OUTLINES:
+                known.clear()
+                missing = list(chunk_ids)
+            known.update(_outlined(database, missing))
+    found = sorted(known[identifier] for identifier in set(chunk_ids) if identifier in known)
+    return {outline.id: outline for _, outline in found}
+
+
+def first_outlines(
+    database: Database, document_ids: Sequence[int], most: int
+) -> dict[int, Outline]:
+    """As ``Store.first_outlines``."""
+    if not document_ids:
+        return {}
+    with database.snapshot():
+        rows = database.rows(
+            "SELECT c.id FROM json_each(?) AS w CROSS JOIN document_chunks AS c "
+            "ON c.document_id = w.value AND c.position < ?",
+            (json.dumps([int(identifier) for identifier in document_ids]), most),
+        )
+        return outlines(database, [identifier for (identifier,) in rows])
+
+
+def _outlined(
+    database: Database, chunk_ids: Sequence[int]
+) -> dict[int, tuple[tuple[int, int], Outline]]:
+    ids = (json.dumps(chunk_ids),)
+    rows = database.rows(
+        "SELECT c.position, c.id, c.start_line, c.end_line, c.heading, "
+        "       (SELECT count(*) FROM passages WHERE chunk_id = c.id), "
+        f"{DOCUMENT_COLUMNS} FROM json_each(?) AS w "
+        "CROSS JOIN document_chunks AS c ON c.id = w.value "
+        "CROSS JOIN documents AS d ON d.id = c.document_id",
+        ids,
+    )
+    shown = roots.Shown(database)
+    documents: dict[int, tuple[StoredDocument, str]] = database.remembered("documents", dict)
+    found = {}
+    for position, identifier, start, end, heading, passages, *columns in rows:
+        if columns[0] not in documents:
+            document = stored_document(columns, shown.roots)
+            documents[document.id] = document, shown.path(document.root.id, document.path)
+        chunk = OutlinedChunk(identifier, start, end, heading, "", passages)
+        outline = Outline(identifier, chunk, *documents[columns[0]])
+        found[identifier] = (columns[0], position), outline
+    for identifier, *definition in database.rows(
+        "SELECT n.chunk_id, n.name, n.kind, n.start_line, n.end_line "
+        "FROM json_each(?) AS w CROSS JOIN definitions AS n ON n.chunk_id = w.value ORDER BY n.id",
+        ids,
+    ):
+        found[identifier][1].chunk.definitions.append(GlancedDefinition(*definition))
+    return found
 
 
 def skipped(database: Database, root: Root | None) -> list[Skipped]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from rag_agent.store.glance import GlancedChunk as OutlinedChunk
 from rag_agent.types import Chunk, Definition, Kind, Passage, Root, Source, StoredDocument
 
 Row = tuple[Any, ...]
@@ -81,6 +82,24 @@ class StoredChunk:
     chunk: Chunk
     shown_path: str
     passages: int = 0
+
+
+class Outline:
+    """A chunk without its text: what a search knows of the hundreds that it compares.
+
+    ``passages`` counts the chunk's.
+    """
+
+    __slots__ = ("chunk", "document", "id", "passages", "shown_path")
+
+    def __init__(
+        self, id: int, chunk: OutlinedChunk, document: StoredDocument, shown_path: str
+    ) -> None:
+        self.id = id
+        self.chunk = chunk
+        self.document = document
+        self.shown_path = shown_path
+        self.passages = chunk.passages
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from rag_agent.store.filters import Filter
 from rag_agent.store.records import (
     CountedPassage,
     Counts,
+    Outline,
     PassageMatch,
     Pending,
     PendingCard,
@@ -322,14 +323,17 @@ class Store:
         """All chunks of a document with their passages, in order."""
         return reading.chunks(self._database, "c.document_id = ?", (document_id,), whole=True)
 
-    def first_chunks(self, document_ids: Sequence[int], most: int) -> list[StoredChunk]:
-        """The first chunks of documents without their passages, up to so many of each."""
-        ids = json.dumps([int(identifier) for identifier in document_ids])
-        return reading.chunks(
-            self._database,
-            "c.document_id IN (SELECT value FROM json_each(?)) AND c.position < ?",
-            (ids, most),
-        )
+    def outlines(self, chunk_ids: Sequence[int]) -> dict[int, Outline]:
+        """Chunks by id without their texts, by document and place; those that are gone are absent.
+
+        What was read is remembered until the index changes: questions of one session meet the same
+        chunks again and again.
+        """
+        return reading.outlines(self._database, chunk_ids)
+
+    def first_outlines(self, document_ids: Sequence[int], most: int) -> dict[int, Outline]:
+        """The same of the first chunks of documents, up to so many of each."""
+        return reading.first_outlines(self._database, document_ids, most)
 
     def definitions(
         self, names: Sequence[str], where: Filter | None = None

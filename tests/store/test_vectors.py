@@ -68,7 +68,7 @@ def test_the_matrix_finds_what_the_scan_finds(
     monkeypatch.setattr(matrix, "SMALLEST", 100)
     store.refresh_statistics()
     assert matrix.files(store._database) != []
-    assert matrix.nearest(store._database, model, queries[0], 10) is not None
+    assert matrix.current(store._database, model) is not None
     for query, expected in zip(queries, scanned, strict=True):
         found = store.nearest(model, query, 10)
         assert [chunk for chunk, _ in found] == [chunk for chunk, _ in expected]
@@ -105,7 +105,7 @@ def test_the_matrix_stays_exact_while_vectors_come_and_go(
     assert file.read_bytes() == whole
     for query in queries:
         for k in (1, 10, 1000):
-            assert matrix.nearest(store._database, model, query, k) is not None
+            assert matrix.current(store._database, model) is not None
             found = [chunk for chunk, _ in store.nearest(model, query, k)]
             assert found == _exact(rows, query, k)
 
@@ -153,10 +153,10 @@ def test_the_matrix_of_a_later_state_is_not_used_with_a_restored_database(
         opposite = -np.ones((20, DIM), np.float32)
         restored.put_vectors(model, ids, opposite)
         expected = _exact(rows | dict(zip(ids, opposite, strict=True)), rows[1], 70)
-        assert matrix.nearest(restored._database, model, rows[1], 5) is None
+        assert matrix.current(restored._database, model) is None
         assert [chunk for chunk, _ in restored.nearest(model, rows[1], 70)] == expected
         restored.refresh_statistics()
-        assert matrix.nearest(restored._database, model, rows[1], 5) is not None
+        assert matrix.current(restored._database, model) is not None
         assert [chunk for chunk, _ in restored.nearest(model, rows[1], 70)] == expected
 
 
@@ -180,11 +180,11 @@ def test_a_damaged_matrix_is_not_used_and_is_made_again(
     if broken is not None:
         file.write_bytes(broken)
     query = rows[1]
-    assert matrix.nearest(store._database, model, query, 5) is None
+    assert matrix.current(store._database, model) is None
     assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
     store.refresh_statistics()
     assert len(file.read_bytes()) == len(whole)
-    assert matrix.nearest(store._database, model, query, 5) is not None
+    assert matrix.current(store._database, model) is not None
     assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
 
 
@@ -236,7 +236,7 @@ def test_vectors_of_no_direction_are_near_to_nothing(
     monkeypatch.setattr(matrix, "SMALLEST", 1)
     store.refresh_statistics()
     assert [chunk for chunk, _ in store.nearest(model, query, 10)] == [ids[3]]
-    assert matrix.nearest(store._database, model, query, 10) is not None
+    assert matrix.current(store._database, model) is not None
     assert store.nearest(model, np.zeros(2, np.float32), 10) == []
 
 
@@ -338,7 +338,7 @@ def test_a_reader_without_the_writers_connection_uses_the_matrix(
     model, rows = _fill(store, root, put, 30)
     store.refresh_statistics()
     with Store.open(store.path, readonly=True) as reader:
-        assert matrix.nearest(reader._database, model, rows[1], 5) is not None
+        assert matrix.current(reader._database, model) is not None
         where = filters.compile("path:b.md")
         expected = _exact({key: rows[key] for key in list(rows)[15:]}, rows[1], 5)
         assert [chunk for chunk, _ in reader.nearest(model, rows[1], 5, where)] == expected
