@@ -32,7 +32,7 @@ _ENVIRON = {name: value for name, value in os.environ.items() if name != "PYTHON
 # All different, as a server answers faster what it was asked before.
 _NAMES = """
     nearest_store remove_dead take_turn group_passages embed_pending read_question
-    average_passage_words choose_chunks store_folder sync_file rules_from home_folder
+    average_passage_words choose_places store_folder sync_file rules_from home_folder
     build_context refresh_is_due record_time_out open_database match_paths count_words
     path_words name_coverage cache_folder
 """.split()

@@ -57,7 +57,7 @@ NAMED = [
     ("what does FileMatch do", "search/matches.py"),
     ("search/places.py", "search/places.py"),
     ("what is in places.py?", "search/places.py"),
-    ("explain choose_chunks", "search/passages.py"),
+    ("explain choose_places", "search/passages.py"),
     ("points_at_file", "search/pointing.py"),
     ("who calls `silence`?", "context/gate.py"),
     ("add a test for path_facts", "search/path_classes.py"),

@@ -7,7 +7,7 @@ from rag_agent.eval.reading import ASKED_FOR, Met, reading
 from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Chunk, Evidence, Hit, SearchResults
 
-SURE = Evidence(0.7, 1.0, bm25=30.0, passage=0.9, named=0.5, words=4, familiar=0.5)
+SURE = Evidence(0.7, 1.0, bm25=30.0, passage=0.9, words=4, familiar=0.5)
 
 
 def chunk(path: str, start: int, end: int) -> Chunk:
