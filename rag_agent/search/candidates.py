@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rag_agent.search import dense, lexical
+from rag_agent.search.columns import Candidates
 from rag_agent.search.definitions import weight_of
 from rag_agent.search.dense import NoReading, Reading
-from rag_agent.search.matches import ChunkMatch, FileMatch, by_file
 from rag_agent.search.question import Question
 from rag_agent.types import Definition
 
 if TYPE_CHECKING:
-    from rag_agent.store import CountedPassage, Filter, Outline, Store
+    from rag_agent.store import Filter, Outline, Store
 
 _PATHS = 50  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
@@ -24,47 +26,38 @@ _DEFINITIONS = 100  # a name such as "get" is defined a thousand times; the weig
 
 def find_candidates(
     store: Store, question: Question, reading: Reading | NoReading, where: Filter | None
-) -> list[FileMatch]:
+) -> Candidates:
     """The files that may answer, with what is known of their chunks, in no order."""
-    passages = _passages(store, question, where)
+    found = store.match_counts(list(question.words), lexical.CANDIDATES, where)
     asked = _definitions(store, question, where)
-    meaning, _ = reading.result()
-    near = dense.nearest(store, meaning, where) if meaning else {}
-    chunks = store.outlines([*dict.fromkeys([*passages, *near, *asked])])
     by_path = dict(store.match_paths(list(question.words), _PATHS, where))
     commits = store.history_votes(list(question.words))
+    meaning, _ = reading.result()
+    near = dense.nearest(store, meaning, where) if meaning else {}
+    outlines = store.outlines([*dict.fromkeys([*found.chunk_ids, *near, *asked])])
     # Votes know no filter, which a question with one does not need them for.
     voted = {} if where else commits
-    unseen = _unseen(store, [by_path, voted], {c.document.id for c in chunks.values()})
+    unseen = _unseen(store, [by_path, voted], {c.document.id for c in outlines.values()})
     cosines = dict(near)
     if meaning:
-        seen = {c.document.id for c in [*chunks.values(), *unseen.values()]}
+        seen = {c.document.id for c in [*outlines.values(), *unseen.values()]}
         unseen.update(_by_card(store, dense.nearest_cards(store, meaning, where), seen))
-        missing = [identifier for identifier in [*chunks, *unseen] if identifier not in cosines]
+        missing = [identifier for identifier in [*outlines, *unseen] if identifier not in cosines]
         cosines.update(dense.cosines(store, meaning, missing))
-    average = store.average_passage_words()
-    files = by_file(
-        [
-            _match(question, stored, passages.get(stored.id, []), cosines, asked, average)
-            for stored in [*chunks.values(), *unseen.values()]
-        ]
+    files = Candidates(
+        question,
+        [*outlines.values(), *unseen.values()],
+        found,
+        cosines,
+        asked,
+        store.average_passage_words(),
     )
-    cards = dense.cards(store, meaning, [file.document.id for file in files]) if meaning else {}
-    for file in files:
-        file.card = cards.get(file.document.id)
-        file.commits = commits.get(file.document.id, 0.0)
-        file.by_path = by_path.get(file.document.id, 0.0)
+    documents = [head.document.id for head in files.heads]
+    cards = dense.cards(store, meaning, documents) if meaning else {}
+    files.cards = np.array([cards.get(document, np.nan) for document in documents])
+    files.commits = np.array([commits.get(document, 0.0) for document in documents])
+    files.by_path = np.array([by_path.get(document, 0.0) for document in documents])
     return files
-
-
-def _passages(
-    store: Store, question: Question, where: Filter | None
-) -> dict[int, list[CountedPassage]]:
-    """By chunk, the passages that matched."""
-    found: dict[int, list[CountedPassage]] = {}
-    for match in store.match_counts(list(question.words), lexical.CANDIDATES, where):
-        found.setdefault(match.chunk_id, []).append(match)
-    return found
 
 
 def _definitions(
@@ -97,27 +90,3 @@ def _unseen(
 def _by_card(store: Store, near: Sequence[int], seen: set[int]) -> dict[int, Outline]:
     """The first chunks of files that only their cards found."""
     return store.first_outlines([one for one in near if one not in seen], _CHUNKS_BY_CARD)
-
-
-def _match(
-    question: Question,
-    stored: Outline,
-    found: Sequence[CountedPassage],
-    cosines: Mapping[int, float],
-    asked: Mapping[int, Sequence[Definition]],
-    average: float,
-) -> ChunkMatch:
-    everything, path = stored.passages, stored.document.path
-    passages = [
-        lexical.score_passage(question, one.counts, one.length, path, average) for one in found
-    ]
-    score, counts = lexical.count_chunk(question, passages, everything, path, average)
-    return ChunkMatch(
-        stored=stored,
-        passages=tuple(sorted((score for score, _, _ in passages), reverse=True)),
-        bm25=score,
-        cosine=cosines.get(stored.id),
-        counts=counts,
-        covered=max((question.coverage(found) for _, found, _ in passages), default=0.0),
-        asked=tuple(asked.get(stored.id, ())),
-    )

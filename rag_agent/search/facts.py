@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rag_agent.store.glance import Glance
     from rag_agent.types import Kind
 
-_PLACES = 3  # of its best places as many speak for a file
+PLACES = 3  # of its best places as many speak for a file
 
 
 class Corpus:
@@ -96,7 +96,7 @@ class Facts:
         self.covered: float = question.coverage(counts)
         self.covered_by_chunk: float = max(question.coverage(chunk.counts) for chunk in file.chunks)
         self.covered_by_passage: float = max(chunk.covered for chunk in file.chunks)
-        cosines = file.best_cosines(_PLACES)
+        cosines = file.best_cosines(PLACES)
         self.cosine: float | None = cosines[0] if cosines else None
         self.cosine_of_three: float | None = math.fsum(cosines) / len(cosines) if cosines else None
         self.card: float | None = file.card

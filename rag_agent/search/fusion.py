@@ -24,11 +24,11 @@ ALPHA = 0.4
 # How much of a file's meaning its card tells while its chunks have no vectors: a card is one window
 # of the whole file. With 0.4 cards give half of what all vectors give (nDCG@10 on the semble set
 # 0.893 by words, 0.900, 0.906), with 1 a tenth.
-_CARD = 0.4
+CARD = 0.4
 # What stands for a meaning that is not known: a file whose vectors are still to come is neither
 # punished nor preferred.
-_STANDS_FOR_MEANING = f"{WORDS}: best passages"
-_OF_CARD = f"{MEANING}: summary's meaning"
+STANDS_FOR_MEANING = f"{WORDS}: best passages"
+OF_CARD = f"{MEANING}: summary's meaning"
 
 
 def score(
@@ -44,9 +44,7 @@ def score(
     is_hybrid = any(known is not None for known in chain(*(values[key] for key in MEANINGS)))
     if is_hybrid:
         stand_in(values, len(files))
-    factors = dict.fromkeys(PARTS, 1.0)
-    if is_hybrid:
-        factors[WORDS], factors[MEANING] = alpha / ALPHA, (1 - alpha) / (1 - ALPHA)
+    factors = factors_of(alpha, is_hybrid)
     parts: list[dict[str, float]] = [{} for _ in files]
     table = HYBRID if is_hybrid else WORDS_ONLY
     is_prose = [one.kind == "prose" for one in facts]
@@ -64,6 +62,14 @@ def score(
     return parts
 
 
+def factors_of(alpha: float, is_hybrid: bool) -> dict[str, float]:
+    """What each part of a score is multiplied with at this weight of BM25."""
+    factors = dict.fromkeys(PARTS, 1.0)
+    if is_hybrid:
+        factors[WORDS], factors[MEANING] = alpha / ALPHA, (1 - alpha) / (1 - ALPHA)
+    return factors
+
+
 def scaled(facts: Sequence[Facts]) -> dict[str, list[float | None]]:
     """Every signal of every file, in the order of the files, by the key of the signal."""
     return {
@@ -78,9 +84,9 @@ MEANINGS = tuple(signal.key for signal in SIGNALS if signal.part == MEANING)
 def stand_in(values: Mapping[str, list[float | None]], count: int) -> None:
     """Fill in what is not known of the files' meaning."""
     for place in range(count):
-        card = values[_OF_CARD][place]
-        words = values[_STANDS_FOR_MEANING][place] or 0.0
-        guess = words if card is None else _CARD * card + (1 - _CARD) * words
+        card = values[OF_CARD][place]
+        words = values[STANDS_FOR_MEANING][place] or 0.0
+        guess = words if card is None else CARD * card + (1 - CARD) * words
         for key in MEANINGS:
             if values[key][place] is None:
                 values[key][place] = guess

@@ -6,12 +6,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
 
 from rag_agent.embed import passage_text
 from rag_agent.errors import QueryError
-from rag_agent.search import fusion
+from rag_agent.search import fusion, ranking
 from rag_agent.search.candidates import find_candidates
+from rag_agent.search.columns import Candidates
 from rag_agent.search.dense import Meaning, read_meaning
 from rag_agent.search.diversity import collapse
 from rag_agent.search.facts import Corpus, corpus_of
@@ -61,7 +64,7 @@ def search(
     unread: Sequence[str] = ()
     with store.snapshot():
         files = find_candidates(store, question, reading, narrowed)
-        ranked = rank(question, files, alpha, corpus_of(store))
+        ranked: Sequence[Scored] = Ranking(files, alpha, corpus_of(store))
         if reranking:
             ranked, unread = reranking.rerank(
                 query, ranked, lambda one: _read_as(store, question, one, alpha)
@@ -90,13 +93,32 @@ class Scored:
         return sum(self.signals.values())
 
 
-def rank(
-    question: Question, files: Sequence[FileMatch], alpha: float, corpus: Corpus
-) -> list[Scored]:
-    """Best first."""
-    parts = fusion.score(question, files, alpha, corpus)
-    scored = [Scored(file, own) for file, own in zip(files, parts, strict=True)]
-    return sorted(scored, key=lambda found: (-found.score, found.file.shown_path))
+class Ranking(Sequence[Scored]):
+    """Files, best first; each is put together when somebody looks at it."""
+
+    def __init__(self, files: Candidates, alpha: float, corpus: Corpus) -> None:
+        self._files = files
+        self._names, self._parts = ranking.score(files, alpha, corpus)
+        totals = self._parts.sum(axis=0).tolist()
+        paths = [head.shown_path for head in files.heads]
+        self._order = sorted(range(len(files)), key=lambda place: (-totals[place], paths[place]))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, rank: int) -> Scored: ...
+    @overload
+    def __getitem__(self, rank: slice) -> list[Scored]: ...
+    def __getitem__(self, rank: int | slice) -> Scored | list[Scored]:
+        if isinstance(rank, slice):
+            return [self._scored(place) for place in self._order[rank]]
+        return self._scored(self._order[rank])
+
+    def _scored(self, place: int) -> Scored:
+        parts = self._parts[:, place].tolist()
+        signals = {name: gain for name, gain in zip(self._names, parts, strict=True) if gain}
+        return Scored(self._files[place], signals)
 
 
 def _hits(
@@ -143,14 +165,12 @@ def _read_as(store: Store, question: Question, scored: Scored, alpha: float) -> 
     return passage_text(document.path, document.title, chunk.heading, chunk.text)
 
 
-def _missing_vectors(
-    store: Store, meaning: Meaning | None, files: Sequence[FileMatch]
-) -> Sequence[str]:
+def _missing_vectors(store: Store, meaning: Meaning | None, files: Candidates) -> Sequence[str]:
     """A note where some of what was found could be ranked by words only."""
-    if meaning is None or all(c.cosine is not None for file in files for c in file.chunks):
+    if meaning is None or not np.isnan(files.cosines).any():
         return ()
     missing = store.count_pending(meaning.model)
-    if all(file.card is not None for file in files):
+    if not np.isnan(files.cards).any():
         return (
             f"{missing:,} chunks are not embedded yet; their files were found by words and by a "
             "summary of each.",

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     Counted = tuple[float, Mapping[str, int], int]
 
 CANDIDATES = 200  # passages; they hold 0.995 of the files that answer
-_LENGTH = 0.75  # b: how far a long text is held against its occurrences
-_LENGTH_OF_FILE = 0.3  # files are long for many reasons
-_PASSAGES_OF_CHUNK = 2.5  # on average
-_CHUNKS_OF_FILE = 10
+LENGTH = 0.75  # b: how far a long text is held against its occurrences
+LENGTH_OF_FILE = 0.3  # files are long for many reasons
+PASSAGES_OF_CHUNK = 2.5  # on average
+CHUNKS_OF_FILE = 10
 _STEM_COUNTS = 2  # the file's name counts as if the text said it twice
 _FOLDERS = 3  # the nearest folders; the ones above say more of the project than of the file
 
@@ -72,7 +72,7 @@ def bm25(
     counts: Mapping[str, int],
     length: float,
     average: float,
-    share: float = _LENGTH,
+    share: float = LENGTH,
 ) -> float:
     """The BM25 of a text for the question; 0 or more, 0 only if it has none of its words.
 
@@ -126,7 +126,7 @@ def count_chunk(
         question,
         with_words(question, counts, in_path),
         length + len(in_path),
-        _PASSAGES_OF_CHUNK * average,
+        PASSAGES_OF_CHUNK * average,
     )
     return score, counts
 
@@ -138,5 +138,5 @@ def bm25_of_file(
 
     ``average`` is the mean length of passages; a file of ten chunks has the mean length.
     """
-    whole = _PASSAGES_OF_CHUNK * average
-    return bm25(question, counts, chunks * whole, _CHUNKS_OF_FILE * whole, _LENGTH_OF_FILE)
+    whole = PASSAGES_OF_CHUNK * average
+    return bm25(question, counts, chunks * whole, CHUNKS_OF_FILE * whole, LENGTH_OF_FILE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 
 from rag_agent.errors import QueryError
 from rag_agent.tokens import STOP_WORDS, query_words, runs
@@ -18,7 +18,7 @@ _MOST_CHARACTERS = 200_000  # a pasted log; its words are the same further on
 _MOST_WORDS = 64  # the rarest; a bug report with its trace has about 200, and 64 find the same
 _MOST_NAMES = 64
 SATURATION = 1.5  # k1 of BM25: how soon a further occurrence of a word stops counting
-_ALIKE = 4  # letters that two words must begin with to be alike
+ALIKE = 4  # letters that two words must begin with to be alike
 _ALIKE_SHARE = 0.7
 _SHORT, _LONG = 8, 20  # words, between which a question becomes long
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -75,8 +75,8 @@ class Question:
         self.folded_names = frozenset(name.lower() for name in names)
         self._beginnings: dict[str, list[str]] = {}
         for word in words:
-            if len(word) >= _ALIKE:
-                self._beginnings.setdefault(word[:_ALIKE], []).append(word)
+            if len(word) >= ALIKE:
+                self._beginnings.setdefault(word[:ALIKE], []).append(word)
 
     @property
     def most(self) -> float:
@@ -127,8 +127,17 @@ class Question:
                 covered += _ALIKE_SHARE * rarity
         return covered / total if total else 0.0
 
+    def shares(self, words: Set[str], beginnings: Set[str]) -> bool:
+        """Whether any of some words can be a word of the question or begin like one.
+
+        ``beginnings`` are the first ``ALIKE`` letters of those that have as many.
+        """
+        return not (
+            self.words.keys().isdisjoint(words) and self._beginnings.keys().isdisjoint(beginnings)
+        )
+
     def _has_alike(self, word: str) -> bool:
-        asked = self._beginnings.get(word[:_ALIKE], ()) if len(word) >= _ALIKE else ()
+        asked = self._beginnings.get(word[:ALIKE], ()) if len(word) >= ALIKE else ()
         return any(one.startswith(word) or word.startswith(one) for one in asked)
 
 

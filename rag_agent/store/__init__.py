@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rag_agent.store.aside import set_aside_if_corrupt
     from rag_agent.store.filters import Filter
     from rag_agent.store.records import (
-        CountedPassage,
+        CountedPassages,
         Counts,
         Outline,
         PassageMatch,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rag_agent.store.store import Store
 
 __all__ = [
-    "CountedPassage",
+    "CountedPassages",
     "Counts",
     "Filter",
     "Outline",
@@ -41,7 +41,7 @@ __getattr__ = late_names(
         "aside": ("set_aside_if_corrupt",),
         "filters": ("Filter",),
         "records": (
-            "CountedPassage",
+            "CountedPassages",
             "Counts",
             "Outline",
             "PassageMatch",

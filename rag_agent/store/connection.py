@@ -52,6 +52,7 @@ class Database:
         self._remembered: dict[str, Any] = {}
         self._state: tuple[int, int] | None = None  # that of what is remembered
         self._is_writing = False
+        self._is_checked = False
         self.kept: dict[str, Any] = {}
         """What modules keep with the connection; they say themselves when it is of no use."""
 
@@ -96,6 +97,7 @@ class Database:
         try:
             yield
         finally:
+            self._is_checked = False
             self.rows("ROLLBACK")
 
     def remembered(self, key: str, compute: Callable[[], T]) -> T:
@@ -103,11 +105,13 @@ class Database:
         if self._is_writing:
             return compute()  # it may be rolled back
         with self.snapshot():
-            # The one counts commits of other connections, the other what this one changed.
-            state = (self.value("PRAGMA data_version"), self._connection.total_changes())
-            if state != self._state:
-                self._remembered.clear()
-                self._state = state
+            if not self._is_checked:
+                # The one counts commits of other connections, the other what this one changed.
+                state = (self.value("PRAGMA data_version"), self._connection.total_changes())
+                if state != self._state:
+                    self._remembered.clear()
+                    self._state = state
+                self._is_checked = True  # what a snapshot reads stays as it is
             if key not in self._remembered:
                 self._remembered[key] = compute()
             found: T = self._remembered[key]

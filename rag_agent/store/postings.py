@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rag_agent.store import lexical, segments
 from rag_agent.store.connection import Database
-from rag_agent.store.records import CountedPassage
+from rag_agent.store.records import CountedPassages
 from rag_agent.tokens import runs, stems
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_agent.store.filters import Filter
+    from rag_agent.store.records import PassageMatch
     from rag_agent.store.segments import Segment
 
     Holders = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16]]
@@ -39,7 +40,7 @@ def match(
     k: int,
     where: Filter | None = None,
     postings: int = lexical.POSTINGS,
-) -> list[CountedPassage]:
+) -> CountedPassages:
     """The passages that ``lexical.match`` finds, in its order, with how often they have the words.
 
     Counted are all words that are ``asked``, those too that were left out of the search.
@@ -47,23 +48,24 @@ def match(
     with database.snapshot():
         known = None if where else current(database)
         if known is None:
-            found = lexical.match(database, asked, k, where, postings)
-            return [CountedPassage(one.chunk_id, *_counted(one.text, asked)) for one in found]
+            return _from_texts(lexical.match(database, asked, k, where, postings), asked)
         frequencies = lexical.passage_frequencies(database, asked)
     best = known.best_within(lexical.rarest_first(frequencies), frequencies, k, postings)
-    counts = known.counts(asked, best).T.tolist()
-    chunks, lengths = known.chunks[best].tolist(), known.lengths[best].tolist()
-    return [
-        CountedPassage(
-            chunk, {word: count for word, count in zip(asked, own, strict=True) if count}, length
-        )
-        for chunk, own, length in zip(chunks, counts, lengths, strict=True)
-    ]
+    return CountedPassages(
+        known.chunks[best].tolist(), known.counts(asked, best), known.lengths[best].astype(float)
+    )
 
 
-def _counted(text: str, asked: Sequence[str]) -> tuple[dict[str, int], int]:
-    counts = _count_all(text)
-    return {word: counts[word] for word in asked if word in counts}, counts.total()
+def _from_texts(found: Sequence[PassageMatch], asked: Sequence[str]) -> CountedPassages:
+    import numpy as np
+
+    counted = [_count_all(passage.text) for passage in found]
+    counts = [[counts[word] for word in asked] for counts in counted]
+    return CountedPassages(
+        [passage.chunk_id for passage in found],
+        np.array(counts, dtype=np.float64).reshape(len(found), len(asked)),
+        np.array([counts.total() for counts in counted], dtype=np.float64),
+    )
 
 
 # Questions of one session meet the same passages again and again. A passage takes about 3 KB here;
@@ -172,18 +174,18 @@ class Postings:
             matched = matched[high >= np.partition(high, -k)[-k]]
         return matched[np.argsort(-scores[matched], kind="stable")][:k]
 
-    def counts(self, asked: Sequence[str], places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Of shape (words, places): how often the text of each passage has each word."""
+    def counts(self, asked: Sequence[str], places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Of shape (places, words): how often the text of each passage has each word."""
         import numpy as np
 
-        found = np.zeros((len(asked), len(places)), dtype=np.int64)
+        found = np.zeros((len(places), len(asked)))
         rows = np.full(len(self.ids), -1, dtype=np.int32)
         rows[places] = np.arange(len(places), dtype=np.int32)
         for number, word in enumerate(asked):
             holders, counts, _ = self._of(word)
             where = rows[holders]
             among = where >= 0
-            found[number, where[among]] = counts[among]
+            found[where[among], number] = counts[among]
         return found
 
     def _of(self, word: str) -> Holders:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag_agent.store.glance import GlancedChunk as OutlinedChunk
 from rag_agent.types import Chunk, Definition, Kind, Passage, Root, Source, StoredDocument
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Row = tuple[Any, ...]
 
@@ -61,13 +65,17 @@ class PassageMatch:
     end: int
 
 
-@dataclass(slots=True)
-class CountedPassage:
-    """A passage of a chunk: how often it has words of a question, how many words it has in all."""
+@dataclass(frozen=True, slots=True)
+class CountedPassages:
+    """Passages, best first: the chunk of each, how often it has words, how many it has in all.
 
-    chunk_id: int
-    counts: Mapping[str, int]
-    length: int
+    ``counts`` of shape (passages, words) are in the order of the words that were asked for,
+    ``lengths`` of shape (passages,).
+    """
+
+    chunk_ids: Sequence[int]
+    counts: NDArray[np.float64]
+    lengths: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +95,11 @@ class StoredChunk:
 class Outline:
     """A chunk without its text: what a search knows of the hundreds that it compares.
 
-    ``passages`` counts the chunk's.
+    ``passages`` counts the chunk's. ``stems`` are of the names that it defines, None until somebody
+    needed them.
     """
 
-    __slots__ = ("chunk", "document", "id", "passages", "shown_path")
+    __slots__ = ("chunk", "document", "id", "passages", "shown_path", "stems")
 
     def __init__(
         self, id: int, chunk: OutlinedChunk, document: StoredDocument, shown_path: str
@@ -100,6 +109,7 @@ class Outline:
         self.document = document
         self.shown_path = shown_path
         self.passages = chunk.passages
+        self.stems: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from rag_agent.store import history, lexical, reading, roots
 from rag_agent.store.connection import Database, open_database
 from rag_agent.store.filters import Filter
 from rag_agent.store.records import (
-    CountedPassage,
+    CountedPassages,
     Counts,
     Outline,
     PassageMatch,
@@ -245,7 +245,7 @@ class Store:
 
     def match_counts(
         self, words: Sequence[str], k: int, where: Filter | None = None
-    ) -> list[CountedPassage]:
+    ) -> CountedPassages:
         """The passages that ``match`` finds, with how often each has the stems."""
         return postings.match(self._database, words, k, where)
 

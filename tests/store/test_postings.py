@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_agent.store import CountedPassage, Store, filters, lexical, postings, segments
+from rag_agent.store import CountedPassages, Store, filters, lexical, postings, segments
 from rag_agent.types import Root
 
 _WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda naïve 漢字の本".split()
@@ -38,10 +38,19 @@ def _fill(store: Store, root: Root, put: Any, name: str, count: int, seed: int =
     put(store, root, f"{name}/beta/kappa.md", *texts, heading="Eta", names=("alphaBeta",))
 
 
-def _by_fts(store: Store, asked: list[str], k: int, budget: int) -> list[CountedPassage]:
-    database = store._database
-    found = lexical.match(database, asked, k, postings=budget)
-    return [CountedPassage(one.chunk_id, *postings._counted(one.text, asked)) for one in found]
+def _by_fts(store: Store, asked: list[str], k: int, budget: int) -> list[Any]:
+    found = lexical.match(store._database, asked, k, postings=budget)
+    return _listed(postings._from_texts(found, asked))
+
+
+def _listed(found: CountedPassages) -> list[Any]:
+    """(chunk id, counts, length) of each."""
+    return [
+        (chunk, tuple(counts), length)
+        for chunk, counts, length in zip(
+            found.chunk_ids, found.counts.tolist(), found.lengths.tolist(), strict=True
+        )
+    ]
 
 
 def _agrees(store: Store) -> None:
@@ -49,14 +58,14 @@ def _agrees(store: Store) -> None:
     for asked in _QUESTIONS:
         for k in (0, 1, 5, 200):
             for budget in (20_000, 40, 1):
-                expected = _by_fts(store, asked, k, budget)
-                assert postings.match(store._database, asked, k, None, budget) == expected
+                found = postings.match(store._database, asked, k, None, budget)
+                assert _listed(found) == _by_fts(store, asked, k, budget)
 
 
 def test_the_copy_finds_and_counts_what_the_index_of_words_does(copied: Store) -> None:
     _agrees(copied)
     # Not everything is alike, or the order would say nothing.
-    assert len({tuple(one.counts.items()) for one in copied.match_counts(["alpha"], 50)}) > 3
+    assert len(np.unique(copied.match_counts(["alpha"], 50).counts)) > 3
 
 
 def test_the_copy_stays_exact_while_passages_come_and_go(
@@ -78,11 +87,10 @@ def test_another_connection_sees_what_was_written_meanwhile(
     with Store.open(copied.path, readonly=True) as reader:
         _agrees(reader)
         put(copied, root, "new.md", "omega omega")
-        (found,) = reader.match_counts(["omega"], 5)
-        assert found.counts == {"omega": 2}
+        assert reader.match_counts(["omega"], 5).counts.tolist() == [[2.0]]
         _agrees(reader)
-        copied.forget([found.chunk_id, copied.documents(root)["new.md"].id])
-        assert reader.match_counts(["omega"], 5) == []
+        copied.forget([copied.documents(root)["new.md"].id])
+        assert reader.match_counts(["omega"], 5).chunk_ids == []
 
 
 def test_the_copy_is_written_anew_when_much_has_changed(
@@ -102,9 +110,10 @@ def test_the_copy_is_written_anew_when_much_has_changed(
 
 def test_a_filter_is_answered_by_the_index_of_words(copied: Store) -> None:
     where = filters.compile("path:b/*")
-    everything = copied.match_counts(["alpha"], 500)
-    some = copied.match_counts(["alpha"], 500, where)
-    assert 0 < len(some) < len(everything)
+    everything = copied.match_counts(["alpha"], 500).chunk_ids
+    some = copied.match_counts(["alpha"], 500, where).chunk_ids
+    assert set(some) < set(everything)
+    assert some
 
 
 def test_far_more_passages_than_the_copy_has_are_left_to_the_index_of_words(
@@ -113,7 +122,7 @@ def test_far_more_passages_than_the_copy_has_are_left_to_the_index_of_words(
     monkeypatch.setattr(segments, "NEWER", 5)
     _fill(copied, root, put, "c", 6)
     assert postings.current(copied._database) is None
-    assert copied.match_counts(["alpha"], 500) == _by_fts(copied, ["alpha"], 500, 20_000)
+    assert _listed(copied.match_counts(["alpha"], 500)) == _by_fts(copied, ["alpha"], 500, 20_000)
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "foreign", "gone"])
@@ -132,7 +141,7 @@ def test_a_damaged_copy_is_not_used_and_is_made_again(copied: Store, damage: str
         file.write_bytes(broken)
     with Store.open(copied.path, readonly=True) as reader:
         assert postings.current(reader._database) is None
-        assert reader.match_counts(["alpha"], 9) == _by_fts(reader, ["alpha"], 9, 20_000)
+        assert _listed(reader.match_counts(["alpha"], 9)) == _by_fts(reader, ["alpha"], 9, 20_000)
     copied.refresh_statistics()
     assert len(file.read_bytes()) == len(whole)
     _agrees(copied)

@@ -1,0 +1,325 @@
+"""Scores of all candidates at once: ``fusion.score`` with arrays in the place of loops.
+
+Both give the same numbers. This one takes numpy, which a hook has no time to load. A signal that
+has no column here is measured as there, file by file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rag_agent.search import fusion, lexical
+from rag_agent.search.columns import Candidates, Floats
+from rag_agent.search.definitions import Likeness, weight_of, words_of_name, written_as_code
+from rag_agent.search.facts import PLACES, Corpus, Facts
+from rag_agent.search.path_classes import CLASSES, PathFacts, path_facts
+from rag_agent.search.question import ALIKE
+from rag_agent.search.signals import MEANING, PARTS, SIGNALS, WORDS
+from rag_agent.search.weights import HYBRID, WORDS_ONLY
+from rag_agent.tokens import words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_agent.search.question import Question
+    from rag_agent.store import Outline
+    from rag_agent.types import Kind
+
+    Columns = dict[str, Floats]
+
+
+def score(files: Candidates, alpha: float, corpus: Corpus) -> tuple[list[str], Floats]:
+    """The names of the parts of a score, and what each gives to each file: (parts, files)."""
+    names = list(PARTS)
+    parts = np.zeros((len(names), len(files)))
+    if not len(files):
+        return names, parts
+    values = scaled(files, corpus)
+    is_hybrid = any(not np.isnan(values[key]).all() for key in fusion.MEANINGS)
+    if is_hybrid:
+        _stand_in(values)
+    factors = fusion.factors_of(alpha, is_hybrid)
+    is_prose = np.array([head.document.kind == "prose" for head in files.heads])
+    table = HYBRID if is_hybrid else WORDS_ONLY
+    for signal in SIGNALS:
+        weights = table.get(signal.key)
+        if weights is None:
+            continue
+        short, longer, of_prose = weights
+        factor = factors[signal.part]
+        weight, in_prose = (short + longer * files.question.length) * factor, of_prose * factor
+        parts[names.index(signal.part)] += values[signal.key] * np.where(is_prose, in_prose, weight)
+    return names, parts
+
+
+def scaled(files: Candidates, corpus: Corpus) -> Columns:
+    """As ``fusion.scaled``; what is not known is NaN."""
+    measured = _measured(files, corpus)
+    return {signal.key: _SCALES[signal.scale](measured[signal.key]) for signal in SIGNALS}
+
+
+def _stand_in(values: Columns) -> None:
+    """As ``fusion.stand_in``."""
+    card, found = values[fusion.OF_CARD], values[fusion.STANDS_FOR_MEANING]
+    guess = np.where(np.isnan(card), found, fusion.CARD * card + (1 - fusion.CARD) * found)
+    for key in fusion.MEANINGS:
+        values[key] = np.where(np.isnan(values[key]), guess, values[key])
+
+
+def _as_it_is(values: Floats) -> Floats:
+    return values
+
+
+def _by_maximum(values: Floats) -> Floats:
+    highest = values.max()
+    return values / highest if highest > 0 else np.zeros(len(values))
+
+
+def _from_median(values: Floats) -> Floats:
+    known = values[~np.isnan(values)]
+    low, high = (np.median(known), known.max()) if len(known) else (0.0, 0.0)
+    if high <= low:
+        return np.where(np.isnan(values), np.nan, 1.0)
+    return np.clip((values - low) / (high - low), -0.5, 1.0)
+
+
+_SCALES: Mapping[str, Callable[[Floats], Floats]] = {
+    "": _as_it_is,
+    "maximum": _by_maximum,
+    "median": _from_median,
+}
+
+
+def _measured(files: Candidates, corpus: Corpus) -> Columns:
+    """Every signal of every file, not scaled yet."""
+    columns = _columns(files, corpus)
+    others = [signal for signal in SIGNALS if signal.key not in columns]
+    facts = [Facts(files.question, file, corpus) for file in files] if others else []
+    for signal in others:
+        values = [signal.measure(one) for one in facts]
+        columns[signal.key] = np.array(
+            [np.nan if value is None else value for value in values], dtype=np.float64
+        )
+    return columns
+
+
+def _columns(files: Candidates, corpus: Corpus) -> Columns:
+    paths = [path_facts(head.document.path) for head in files.heads]
+    documents = [head.document for head in files.heads]
+    return {
+        **_of_words(files),
+        **_of_meaning(files),
+        **_of_paths(files, paths),
+        **_of_classes(files, paths),
+        **_of_asked(files),
+        **_of_names(files),
+        "folders: path": files.by_path,
+        "commits: commits": files.commits,
+        "kind of file: language of the project": np.array(
+            [
+                corpus.languages.get(document.language, 0.0) if document.kind == "code" else 0.0
+                for document in documents
+            ]
+        ),
+    }
+
+
+def _of_words(files: Candidates) -> Columns:
+    sizes = np.maximum(files.sizes, [head.document.chunks for head in files.heads])
+    best, three, _ = files.best(files.passages, files.file_of_passage, PLACES)
+    best_chunk, three_chunks, _ = files.best(files.bm25, files.file_of, PLACES)
+    counts = np.add.reduceat(files.counts, files.first)
+    chunk = lexical.PASSAGES_OF_CHUNK * files.average
+    whole = files.bm25_of(
+        counts, sizes * chunk, lexical.CHUNKS_OF_FILE * chunk, lexical.LENGTH_OF_FILE
+    )
+    found = np.bincount(files.file_of_passage, minlength=len(files))
+    return {
+        f"{WORDS}: best passage": best,
+        f"{WORDS}: best passages": three,
+        f"{WORDS}: strength": best / files.question.most,
+        f"{WORDS}: best chunk": best_chunk,
+        f"{WORDS}: best chunks": three_chunks,
+        f"{WORDS}: whole file": whole,
+        f"{WORDS}: words in file": files.coverage(counts),
+        f"{WORDS}: words in chunk": np.maximum.reduceat(files.coverage(files.counts), files.first),
+        f"{WORDS}: words in passage": np.maximum.reduceat(files.covered, files.first),
+        f"{WORDS}: passages": np.log1p(found) / 4,
+        "size: chunks": np.log1p(sizes) / 5,
+        "size: one chunk": (sizes <= 1).astype(np.float64),
+    }
+
+
+def _of_meaning(files: Candidates) -> Columns:
+    known = ~np.isnan(files.cosines)
+    best, three, count = files.best(files.cosines[known], files.file_of[known], PLACES)
+    is_known = count > 0
+    return {
+        f"{MEANING}: best chunk's meaning": np.where(is_known, best, np.nan),
+        f"{MEANING}: best chunks' meaning": np.where(
+            is_known, three / np.maximum(count, 1), np.nan
+        ),
+        f"{MEANING}: summary's meaning": files.cards,
+    }
+
+
+class _View:
+    """What those signals look at that know of a file its path and kind."""
+
+    __slots__ = ("kind", "path", "question")
+
+    def __init__(self, question: Question, path: PathFacts, kind: Kind) -> None:
+        self.question = question
+        self.path = path
+        self.kind = kind
+
+
+def _rows(keys: Sequence[str]) -> dict[str, Callable[[Any], float | None]]:
+    return {signal.key: signal.measure for signal in SIGNALS if signal.key in keys}
+
+
+# Nothing but 0 for a path that shares no word with the question, as most do not.
+_SHARED = _rows(
+    [
+        "file name: name covered",
+        "file name: whole name",
+        "file name: question in name",
+        "file name: rarest word",
+        "folders: nearest folder",
+        "folders: all folders",
+        "folders: question in folders",
+        "folders: question in path",
+    ]
+)
+_WRITTEN = _rows(["file name: as written", "file name: with its ending"])
+# The same for all files of one kind whose paths are in the same classes.
+_OF_CLASSES = _rows(
+    [
+        *(f"{part}: {name}" for name in CLASSES for part in (name, "kind of file")),
+        *(f"kind of file: {name}, asked for" for name in CLASSES),
+        "document: document",
+        "kind of file: document, asked for",
+        "kind of file: data",
+    ]
+)
+
+
+def _of_paths(files: Candidates, paths: Sequence[PathFacts]) -> Columns:
+    question = files.question
+    views = [
+        _View(question, path, head.document.kind)
+        for path, head in zip(paths, files.heads, strict=True)
+    ]
+    sharing = [place for place, path in enumerate(paths) if question.shares(*_beginnings(path))]
+    columns = {}
+    for key, measure in _SHARED.items():
+        columns[key] = np.zeros(len(files))
+        columns[key][sharing] = [measure(views[place]) for place in sharing]
+    for key, measure in _WRITTEN.items():
+        columns[key] = np.array([measure(view) for view in views], dtype=np.float64)
+    return {
+        **columns,
+        "file name: short name": np.array([1 / max(1, len(path.name)) for path in paths]),
+        "kind of file: plain name": np.array([float(path.is_plain) for path in paths]),
+        "kind of file: depth": np.array([min(path.depth, 8) / 8 for path in paths]),
+    }
+
+
+@lru_cache(maxsize=20_000)
+def _beginnings(path: PathFacts) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a path, and what those begin with that are compared by their beginnings."""
+    found = path.words.union(path.name, path.folder, path.folders)
+    return found, frozenset(word[:ALIKE] for word in found if len(word) >= ALIKE)
+
+
+def _of_classes(files: Candidates, paths: Sequence[PathFacts]) -> Columns:
+    known: dict[tuple[object, str], int] = {}
+    places: list[int] = []
+    rows: list[list[float | None]] = []
+    for path, head in zip(paths, files.heads, strict=True):
+        kind = head.document.kind
+        place = known.get((path.classes, kind))
+        if place is None:
+            place = known[path.classes, kind] = len(rows)
+            view = _View(files.question, path, kind)
+            rows.append([measure(view) for measure in _OF_CLASSES.values()])
+        places.append(place)
+    table = np.array(rows, dtype=np.float64)[places]
+    return {key: table[:, number] for number, key in enumerate(_OF_CLASSES)}
+
+
+def _of_asked(files: Candidates) -> Columns:
+    """Of definitions whose names stand in the question."""
+    question, count = files.question, len(files)
+    highest, sums, as_code = np.zeros(count), np.zeros(count), np.zeros(count)
+    for place, outline in enumerate(files.outlines):
+        for found in files.asked.get(outline.id, ()):
+            file, weight = files.file_of[place], weight_of(found, question)
+            highest[file] = max(highest[file], weight)
+            sums[file] += weight
+            as_code[file] = max(as_code[file], float(written_as_code(found.name)))
+    sought = np.where(highest > 0, (1 + highest) / 2, 0.0)
+    return {
+        "definition: definition": highest,
+        "definition: definitions": np.minimum(sums, 3.0) / 3,
+        "definition: written as code": as_code,
+        "definition: sought": sought if len(question.names) == 1 else np.zeros(count),
+    }
+
+
+def _of_names(files: Candidates) -> Columns:
+    """Of all defined names, and of headings."""
+    question = files.question
+    gains = question.gains
+    liked = np.zeros((5, len(files)))
+    in_headings = np.zeros(len(files))
+    known: dict[str, float] = {}
+    defined = np.zeros(len(files))
+    owners = files.file_of.tolist()
+    sharing: dict[int, list[Any]] = {}
+    for outline, file in zip(files.outlines, owners, strict=True):
+        chunk = outline.chunk
+        if chunk.definitions:
+            defined[file] += len(chunk.definitions)
+            if not _stems_of_names(outline).isdisjoint(gains):
+                sharing.setdefault(file, []).extend(
+                    one
+                    for one in chunk.definitions
+                    if not words_of_name(one.name).isdisjoint(gains)
+                )
+        if chunk.heading:
+            covered = known.get(chunk.heading)
+            if covered is None:
+                covered = known[chunk.heading] = question.coverage(_heading_words(chunk.heading))
+            if covered > in_headings[file]:
+                in_headings[file] = covered
+    for file, definitions in sharing.items():
+        like = Likeness(question, definitions)
+        liked[:, file] = like.best, like.whole, like.of_types, like.of_functions, like.weight
+    return {
+        "defined names: best name": liked[0],
+        "defined names: whole name": liked[1],
+        "defined names: type": liked[2],
+        "defined names: function": liked[3],
+        "defined names: question in names": liked[4],
+        "defined names: headings": in_headings,
+        "size: definitions": np.log1p(defined) / 5,
+        "size: no definitions": (defined == 0).astype(np.float64),
+    }
+
+
+@lru_cache(maxsize=20_000)
+def _heading_words(heading: str) -> frozenset[str]:
+    return frozenset(words(heading))
+
+
+def _stems_of_names(outline: Outline) -> frozenset[str]:
+    """The words of all names that a chunk defines; an outline is remembered, and so are they."""
+    if outline.stems is None:
+        found = (words_of_name(one.name) for one in outline.chunk.definitions)
+        outline.stems = frozenset().union(*found)
+    return outline.stems
