@@ -170,7 +170,8 @@ class Git:
             finally:
                 if process.poll() is None:
                     process.kill()
-                    process.communicate()
+                if process.stdout is not None and not process.stdout.closed:
+                    process.communicate()  # it may have ended meanwhile, with its pipe open
             if process.returncode != 0:
                 complaints.seek(0)
                 raise GitProblem(_first_line(complaints.read(_BLOCK), process.returncode))
