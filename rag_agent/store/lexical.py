@@ -24,6 +24,7 @@ else:
 # Weights of the columns text, stem, folders, names (RANKING.md, point 11).
 PASSAGE_WEIGHTS = (1.0, 2.0, 1.0, 2.0)
 PATH_WEIGHTS = (2.0, 1.0)  # name, folders
+_FREQUENCIES = 20_000  # words that are remembered
 POSTINGS = 20_000  # rows of the word index that are read for one question
 
 _PASSAGE_JOIN = (
@@ -110,18 +111,33 @@ def passage_frequencies(database: Database, words: Sequence[str]) -> dict[str, i
 
     Figures of common words are those of the last ``refresh_statistics``.
     """
-    wanted = [word for word in dict.fromkeys(words) if word and "\0" not in word]
+    with database.snapshot():
+        # A search asks twice: once for how rare the words are, once for which it can afford.
+        known: dict[str, int] = database.remembered("frequencies", dict)
+        missing = [word for word in words if word not in known]
+        if missing:
+            if len(known) > _FREQUENCIES:
+                known.clear()
+                missing = list(words)
+            known.update(_frequencies(database, missing))
+        # Never above the number of passages, which shrinks before the figures are refreshed.
+        most = passage_count(database)
+    return {word: min(known[word], most) for word in words if known[word] and most}
+
+
+def _frequencies(database: Database, words: Sequence[str]) -> dict[str, int]:
+    found = dict.fromkeys(words, 0)
+    wanted = [word for word in found if word and "\0" not in word]
     # Common words from a small table: counting one live reads all of its postings.
     rows = database.rows(
         "SELECT w.value, coalesce("
         "    (SELECT passages FROM common_words WHERE word = w.value),"
-        "    (SELECT doc FROM passage_words WHERE term = w.value)"
+        "    (SELECT doc FROM passage_words WHERE term = w.value), 0"
         ") FROM json_each(?) AS w",
         (json.dumps(wanted),),
     )
-    # Never above the number of passages, which shrinks before the figures are refreshed.
-    most = passage_count(database)
-    return {word: min(count, most) for word, count in rows if count and most}
+    found.update(rows)
+    return found
 
 
 def passage_count(database: Database) -> int:

@@ -27,8 +27,6 @@ _DRIFT = copies.DRIFT
 _HEADER = struct.Struct(f"<8s{copies.MARK}sQQQ")  # magic, mark, rows, dim, last id
 _MAGIC = b"ragvec02"
 _BATCH = 4096  # rows
-# The product is of single precision; what lies this near to the last one is compared again.
-_MARGIN = 1e-5
 
 
 class Directions:
@@ -59,62 +57,66 @@ class Vectors:
         if living is not None:
             order = order[living[order]]
         self._order, self._sorted = order, self._chunks[order]  # a chunk has one vector
+        self._last: tuple[bytes, NDArray[np.float32]] = b"", np.empty(0, dtype=np.float32)
 
     def nearest(self, vector: Vector, k: int) -> list[tuple[int, float]]:
-        """Exact (chunk id, raw cosine), highest first; ties by chunk."""
+        """(chunk id, raw cosine), highest first; ties by chunk."""
         import numpy as np
 
-        unit = _unit(vector)
-        if unit is None:
+        if not vector.any():
             return []
-        scores = np.concatenate([part.rows @ unit.astype(np.float32) for part in self._parts])
-        if self._living is not None:
-            scores[~self._living] = -np.inf
-        places = np.arange(len(scores))
-        if k < len(scores):
-            least = np.partition(scores, -k)[-k]
-            places = np.flatnonzero(scores >= least - _MARGIN)
-        places = places[scores[places] > -np.inf]
-        found = self._cosines(unit, places)
-        return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+        scores = self._cosines(vector)
+        places = self._order
+        if k < len(places):
+            high = scores[places]
+            places = places[high >= np.partition(high, -k)[-k]]
+        found = self._known(scores, places[np.argsort(-scores[places], kind="stable")])
+        return list(found.items())[:k]
 
     def cosines(self, vector: Vector, chunk_ids: Sequence[int]) -> dict[int, float]:
         """Raw cosine of each of the chunks that has a vector."""
         import numpy as np
 
-        unit = _unit(vector)
-        if unit is None or not len(self._sorted):
+        if not len(self._sorted) or not vector.any():
             return {}
         wanted = np.array(chunk_ids, dtype=np.int64)
         found = self._sorted.searchsorted(wanted)
         found[found == len(self._sorted)] = 0
-        return self._cosines(unit, self._order[found[self._sorted[found] == wanted]])
+        there = self._order[found[self._sorted[found] == wanted]]
+        return self._known(self._cosines(vector), there)
 
-    def _cosines(self, unit: NDArray[np.float64], places: NDArray[np.int64]) -> dict[int, float]:
-        """By chunk; a vector of length 0 has a cosine with nothing."""
+    def _cosines(self, vector: Vector) -> NDArray[np.float32]:
+        """Of all vectors, whether they are still there or not."""
         import numpy as np
 
-        found: dict[int, float] = {}
-        first = 0
+        # A search asks for the nearest and then for those of what it found otherwise.
+        asked = vector.tobytes()
+        known, scores = self._last
+        if known != asked:
+            length = float(np.linalg.norm(vector))
+            unit = (vector / (length or 1.0)).astype(np.float32)
+            # Row by row: of a product by BLAS equal rows may come out unequal, and its threads keep
+            # the other core busy for milliseconds after it.
+            scores = np.concatenate([np.einsum("ij,j->i", part.rows, unit) for part in self._parts])
+            self._last = asked, scores
+        return scores
+
+    def _known(self, scores: NDArray[np.float32], places: NDArray[np.int64]) -> dict[int, float]:
+        """By chunk; a vector of length 0 has a cosine with nothing."""
+        high = scores[places]
+        if not high.all():
+            places = places[
+                [score != 0 or self._has_length(p) for p, score in zip(places, high, strict=True)]
+            ]
+            high = scores[places]
+        return dict(zip(self._chunks[places].tolist(), high.tolist(), strict=True))
+
+    def _has_length(self, place: int) -> bool:
         for part in self._parts:
-            own = places[(places >= first) & (places < first + len(part.ids))] - first
-            first += len(part.ids)
-            rows = part.rows[own]
-            # Row by row and not as a product, of which equal rows may come out unequal.
-            scores = np.einsum("ij,j->i", rows.astype(np.float64), unit)
-            if not scores.all():
-                there = rows.any(axis=1)
-                own, scores = own[there], scores[there]
-            found.update(zip(part.chunks[own].tolist(), scores.tolist(), strict=True))
-        return found
-
-
-def _unit(vector: Vector) -> NDArray[np.float64] | None:
-    import numpy as np
-
-    wide = vector.astype(np.float64)
-    length = float(np.linalg.norm(wide))
-    return wide / length if length > 0 else None
+            if place < len(part.ids):
+                return bool(part.rows[place].any())
+            place -= len(part.ids)
+        return False
 
 
 def path_for(database: Database, model_id: int) -> Path:
