@@ -536,7 +536,10 @@ def test_whatever_happens_to_a_branch_the_result_is_that_of_a_new_index(
                 project.git("checkout", "-q", "-b", f"side{number}")
                 project.commit(f"Sort part {number}", f"side{number}.py")
             else:
-                project.git("merge", "-q", "-s", "ours", "main", "-m", "Merge it")
+                project.git(
+                    *("merge", "-q", "-s", "ours", "--allow-unrelated-histories", "main"),
+                    *("-m", "Merge it"),
+                )
             if syncs:
                 indexed.sync()
         indexed.sync()
