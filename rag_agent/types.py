@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     """Shape (dim,), float32, unit length."""
 
 Kind = Literal["code", "prose", "data"]
+DefinitionKind = Literal["type", "function", "constant", "module", "implementation"]
 Mode = Literal["hybrid", "lexical"]
 Scope = Literal["environment", "project", "global"]
 
@@ -57,7 +58,7 @@ class Definition:
     """A name that a piece of code defines, and the lines the definition spans."""
 
     name: str
-    kind: Literal["type", "function", "constant", "module", "implementation"]
+    kind: DefinitionKind
     start: int
     end: int
 

@@ -134,6 +134,17 @@ class Candidates(Sequence[FileMatch]):
         """To which file each of the passages belongs."""
         return self.file_of[self.chunk_of]
 
+    @cached_property
+    def _passages_of(self) -> dict[int, list[float]]:
+        """By chunk, its passages, best first."""
+        found: dict[int, list[float]] = {}
+        order = np.argsort(-self.passages)
+        for chunk, passage in zip(
+            self.chunk_of[order].tolist(), self.passages[order].tolist(), strict=True
+        ):
+            found.setdefault(chunk, []).append(passage)
+        return found
+
     def best(self, values: Floats, file_of: Places, count: int) -> tuple[Floats, Floats, Floats]:
         """Of each file the highest of its ``values``, the sum of so many, and how many these are.
 
@@ -186,7 +197,7 @@ class Candidates(Sequence[FileMatch]):
         counts = self.counts[place].tolist()
         return ChunkMatch(
             stored=outline,
-            passages=tuple(sorted(self.passages[self.chunk_of == place].tolist(), reverse=True)),
+            passages=tuple(self._passages_of.get(place, ())),
             bm25=float(self.bm25[place]),
             cosine=None if np.isnan(cosine) else cosine,
             counts={

@@ -9,7 +9,7 @@ from rag_agent.tokens import split_identifier, words
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Set
 
     from rag_agent.search.question import Question
     from rag_agent.store.glance import GlancedDefinition
@@ -55,25 +55,37 @@ class Likeness:
         self.of_types: float = 0.0
         self.of_functions: float = 0.0
         self.whole: float = 0.0
-        gains, asked = question.gains, question.weight
+        known = question.likeness
         found: set[str] = set()
         for definition in definitions:
-            name = words_of_name(definition.name)
-            if name.isdisjoint(gains):  # few are not, of thousands
+            name = definition.name
+            if name not in known:
+                known[name] = _likeness(name, question)
+            like = known[name]
+            if like is None:  # so it is for most of hundreds
                 continue
-            common = name & gains.keys()
-            shared = sum(gains[word] for word in common)
-            own = sum(gains[word] if word in gains else question.rarity_of(word) for word in name)
-            alike = 2 * shared / (asked + own)
+            alike, whole, common = like
             self.best = max(self.best, alike)
             if definition.kind in ("type", "module"):
                 self.of_types = max(self.of_types, alike)
             elif definition.kind == "function":
                 self.of_functions = max(self.of_functions, alike)
-            if parts_of_name(definition.name) <= common:
-                self.whole = max(self.whole, shared / asked)
+            self.whole = max(self.whole, whole)
             found |= common
         self.weight: float = question.coverage(found)
+
+
+def _likeness(name: str, question: Question) -> tuple[float, float, Set[str]] | None:
+    """How alike a name is, how much of the question a whole name has, the words of both."""
+    gains, asked = question.gains, question.weight
+    own = words_of_name(name)
+    if own.isdisjoint(gains):
+        return None
+    common = own & gains.keys()
+    shared = sum([gains[word] for word in common])
+    of_both = asked + sum([gains[w] if w in gains else question.rarity_of(w) for w in own])
+    whole = shared / asked if parts_of_name(name) <= common else 0.0
+    return 2 * shared / of_both, whole, common
 
 
 @lru_cache(maxsize=50_000)

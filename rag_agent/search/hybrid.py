@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -18,16 +17,16 @@ from rag_agent.search.columns import Candidates
 from rag_agent.search.dense import Meaning, read_meaning
 from rag_agent.search.diversity import collapse
 from rag_agent.search.facts import Corpus, corpus_of
-from rag_agent.search.matches import FileMatch
+from rag_agent.search.matches import ChunkMatch, FileMatch
 from rag_agent.search.passages import choose_places, measures, uncounted
 from rag_agent.search.question import Question, read_question
 from rag_agent.store import filters
-from rag_agent.types import Evidence, Hit, SearchResults
+from rag_agent.types import Chunk, Definition, Evidence, Hit, SearchResults
 
 if TYPE_CHECKING:
     from rag_agent.search.rerank import Reranking
     from rag_agent.store import Store
-    from rag_agent.types import Chunk, Embedder
+    from rag_agent.types import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,45 +123,66 @@ class Ranking(Sequence[Scored]):
 def _hits(
     store: Store, question: Question, ranked: Sequence[Scored], alpha: float, batch: int
 ) -> Iterator[Hit]:
-    """Hits as they are asked for; chunks are read for a ``batch`` of files at once."""
+    """Hits as they are asked for; texts are read for a ``batch`` of files at once."""
     for start in range(0, len(ranked), batch):
-        some = ranked[start : start + batch]
-        shown = [
-            [
-                scored.file.chunks[place].stored.id
-                for place in choose_places(question, scored.file, alpha)
-            ]
-            for scored in some
+        some = [
+            (
+                scored,
+                [
+                    scored.file.chunks[place]
+                    for place in choose_places(question, scored.file, alpha)
+                ],
+            )
+            for scored in ranked[start : start + batch]
         ]
-        unread = [[chunk.stored.id for chunk in uncounted(scored.file)] for scored in some]
-        whole = store.chunks([*chain.from_iterable([*shown, *unread])])
-        for scored, own, uncounted_own in zip(some, shown, unread, strict=True):
-            texts = [whole[identifier].chunk.text for identifier in uncounted_own]
-            chunks = [whole[identifier].chunk for identifier in own]
-            yield _hit(question, scored, chunks, texts)
+        wanted = [
+            chunk.stored.id for scored, shown in some for chunk in (*shown, *uncounted(scored.file))
+        ]
+        texts = store.texts(wanted)
+        yield from (_hit(question, scored, shown, texts) for scored, shown in some)
 
 
-def _hit(question: Question, scored: Scored, chunks: Sequence[Chunk], texts: Sequence[str]) -> Hit:
-    path = scored.file.shown_path
-    best, *more = (replace(chunk, path=path) for chunk in chunks)
+def _hit(
+    question: Question, scored: Scored, shown: Sequence[ChunkMatch], texts: Mapping[int, str]
+) -> Hit:
+    file = scored.file
+    best, *more = (_chunk(match, texts[match.stored.id]) for match in shown)
+    unread = [texts[match.stored.id] for match in uncounted(file)]
     return Hit(
-        path=path,
+        path=file.shown_path,
         score=scored.score,
         chunk=best,
         more=tuple(more),
         signals=scored.signals,
-        evidence=Evidence(*measures(question, scored.file, texts)),
-        converted=scored.file.document.converted,
-        document=scored.file.document,
+        evidence=Evidence(*measures(question, file, unread)),
+        converted=file.document.converted,
+        document=file.document,
+    )
+
+
+def _chunk(match: ChunkMatch, text: str) -> Chunk:
+    """The chunk under the path that people see."""
+    known = match.stored.chunk
+    return Chunk(
+        path=match.stored.shown_path,
+        start=known.start,
+        end=known.end,
+        text=text,
+        heading=known.heading,
+        definitions=tuple(
+            Definition(found.name, found.kind, found.start, found.end)
+            for found in known.definitions
+        ),
     )
 
 
 def _read_as(store: Store, question: Question, scored: Scored, alpha: float) -> str:
     """What a reranker reads of a file: its best chunk, below where it stands."""
-    best = scored.file.chunks[choose_places(question, scored.file, alpha)[0]].stored.id
-    stored = store.chunks([best])[best]
-    document, chunk = stored.document, stored.chunk
-    return passage_text(document.path, document.title, chunk.heading, chunk.text)
+    best = scored.file.chunks[choose_places(question, scored.file, alpha)[0]].stored
+    document = best.document
+    return passage_text(
+        document.path, document.title, best.chunk.heading, store.texts([best.id])[best.id]
+    )
 
 
 def _missing_vectors(store: Store, meaning: Meaning | None, files: Candidates) -> Sequence[str]:

@@ -33,16 +33,19 @@ class Question:
     definition, as written. ``absent`` are the words that no passage holds; they too count in
     ``coverage``, with the rarity ``rarest``. ``gains`` are rarities times weights, ``weight`` is
     their sum; ``highest`` is the rarity of the rarest word. ``lower`` is the text and
-    ``folded_names`` are the names, in lower case.
+    ``folded_names`` are the names, in lower case. ``likeness`` is what ``definitions`` found out of
+    defined names.
     """
 
     __slots__ = (
         "_beginnings",
         "_mean_rarity",
+        "_shares",
         "absent",
         "folded_names",
         "gains",
         "highest",
+        "likeness",
         "lower",
         "names",
         "rarest",
@@ -73,6 +76,8 @@ class Question:
         self.highest = max(rarity.values(), default=1.0) or 1.0
         self.lower = text.lower()
         self.folded_names = frozenset(name.lower() for name in names)
+        self._shares: dict[tuple[str, ...] | frozenset[str], float] = {}
+        self.likeness: dict[str, tuple[float, float, Set[str]] | None] = {}
         self._beginnings: dict[str, list[str]] = {}
         for word in words:
             if len(word) >= ALIKE:
@@ -112,20 +117,26 @@ class Question:
         gains = self.gains
         return sum([gains[word] for word in gains.keys() & found]) / self.weight
 
-    def share_of(self, words: Collection[str]) -> float:
+    def share_of(self, words: tuple[str, ...] | frozenset[str]) -> float:
         """Share of some words that the question has, weighted by rarity, in [0, 1].
 
         A word of the question that begins alike (four letters and more) counts 0.7.
         """
+        known = self._shares.get(words)
+        if known is not None:  # files of one folder, or the same name once more
+            return known
         total = covered = 0.0
         for word in words:
-            rarity = self.rarity_of(word)
-            total += rarity
-            if word in self.words:
+            rarity = self.rarity.get(word)
+            if rarity is not None:
+                total += rarity
                 covered += rarity
-            elif self._has_alike(word):
-                covered += _ALIKE_SHARE * rarity
-        return covered / total if total else 0.0
+                continue
+            total += self._mean_rarity
+            if self._has_alike(word):
+                covered += _ALIKE_SHARE * self._mean_rarity
+        share = self._shares[words] = covered / total if total else 0.0
+        return share
 
     def shares(self, words: Set[str], beginnings: Set[str]) -> bool:
         """Whether any of some words can be a word of the question or begin like one.
@@ -137,7 +148,9 @@ class Question:
         )
 
     def _has_alike(self, word: str) -> bool:
-        asked = self._beginnings.get(word[:ALIKE], ()) if len(word) >= ALIKE else ()
+        asked = self._beginnings.get(word[:ALIKE])  # which shorter words are not among
+        if asked is None:
+            return False
         return any(one.startswith(word) or word.startswith(one) for one in asked)
 
 

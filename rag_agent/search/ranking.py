@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from rag_agent.search.question import Question
     from rag_agent.store import Outline
+    from rag_agent.store.glance import GlancedDefinition
     from rag_agent.types import Kind
 
     Columns = dict[str, Floats]
@@ -256,8 +257,8 @@ def _of_asked(files: Candidates) -> Columns:
     """Of definitions whose names stand in the question."""
     question, count = files.question, len(files)
     highest, sums, as_code = np.zeros(count), np.zeros(count), np.zeros(count)
-    for place, outline in enumerate(files.outlines):
-        for found in files.asked.get(outline.id, ()):
+    for place in [n for n, outline in enumerate(files.outlines) if outline.id in files.asked]:
+        for found in files.asked[files.outlines[place].id]:
             file, weight = files.file_of[place], weight_of(found, question)
             highest[file] = max(highest[file], weight)
             sums[file] += weight
@@ -275,28 +276,27 @@ def _of_names(files: Candidates) -> Columns:
     """Of all defined names, and of headings."""
     question = files.question
     gains = question.gains
-    liked = np.zeros((5, len(files)))
-    in_headings = np.zeros(len(files))
-    known: dict[str, float] = {}
-    defined = np.zeros(len(files))
-    owners = files.file_of.tolist()
-    sharing: dict[int, list[Any]] = {}
-    for outline, file in zip(files.outlines, owners, strict=True):
+    count = len(files)
+    liked = np.zeros((5, count))
+    defined, in_headings = [0] * count, [0.0] * count
+    known = {"": 0.0}
+    sharing: dict[int, list[GlancedDefinition]] = {}
+    for outline, file in zip(files.outlines, files.file_of.tolist(), strict=True):
         chunk = outline.chunk
         if chunk.definitions:
             defined[file] += len(chunk.definitions)
-            if not _stems_of_names(outline).isdisjoint(gains):
+            named = _names_by_word(outline)
+            common = named.keys() & gains.keys()
+            if common:
+                # A name of two words of the question comes twice, which changes nothing.
                 sharing.setdefault(file, []).extend(
-                    one
-                    for one in chunk.definitions
-                    if not words_of_name(one.name).isdisjoint(gains)
+                    found for word in common for found in named[word]
                 )
-        if chunk.heading:
-            covered = known.get(chunk.heading)
-            if covered is None:
-                covered = known[chunk.heading] = question.coverage(_heading_words(chunk.heading))
-            if covered > in_headings[file]:
-                in_headings[file] = covered
+        covered = known.get(chunk.heading)
+        if covered is None:
+            covered = known[chunk.heading] = question.coverage(_heading_words(chunk.heading))
+        if covered > in_headings[file]:
+            in_headings[file] = covered
     for file, definitions in sharing.items():
         like = Likeness(question, definitions)
         liked[:, file] = like.best, like.whole, like.of_types, like.of_functions, like.weight
@@ -306,9 +306,9 @@ def _of_names(files: Candidates) -> Columns:
         "defined names: type": liked[2],
         "defined names: function": liked[3],
         "defined names: question in names": liked[4],
-        "defined names: headings": in_headings,
+        "defined names: headings": np.array(in_headings),
         "size: definitions": np.log1p(defined) / 5,
-        "size: no definitions": (defined == 0).astype(np.float64),
+        "size: no definitions": np.array([not one for one in defined], dtype=np.float64),
     }
 
 
@@ -317,9 +317,11 @@ def _heading_words(heading: str) -> frozenset[str]:
     return frozenset(words(heading))
 
 
-def _stems_of_names(outline: Outline) -> frozenset[str]:
-    """The words of all names that a chunk defines; an outline is remembered, and so are they."""
-    if outline.stems is None:
-        found = (words_of_name(one.name) for one in outline.chunk.definitions)
-        outline.stems = frozenset().union(*found)
-    return outline.stems
+def _names_by_word(outline: Outline) -> Mapping[str, Sequence[GlancedDefinition]]:
+    """What a chunk defines by the words of the names, remembered with the outline."""
+    if outline.by_word is None:
+        outline.by_word = {}
+        for definition in outline.chunk.definitions:
+            for word in words_of_name(definition.name):
+                outline.by_word.setdefault(word, []).append(definition)
+    return outline.by_word

@@ -20,6 +20,7 @@ from rag_agent.store.records import PendingCard
 if TYPE_CHECKING:
     from rag_agent.types import Chunk, Document, Matrix, Vector
 
+_REMEMBERED = 10_000  # cards, of 1.5 KB with 384 dimensions
 _NAMES = 90  # more do not fit in the window of any model that reads a page at a time
 
 
@@ -145,11 +146,36 @@ def cosines(
     database: Database, model_id: int, vector: Vector, document_ids: Sequence[int]
 ) -> dict[int, float]:
     """Raw cosine of the card of each of the documents that has one."""
+    import numpy as np
+
     dense.check_dim(database, model_id, len(vector))
-    database.load_vectors()
-    rows = database.rows(
-        "SELECT k.document_id, vec_distance_cosine(k.embedding, ?) FROM json_each(?) AS w "
+    with database.snapshot():
+        known: dict[int, bytes] = database.remembered(f"cards {model_id}", dict)
+        missing = [number for number in document_ids if number not in known]
+        if missing:
+            if len(known) > _REMEMBERED:
+                known.clear()
+                missing = list(document_ids)
+            known.update(dict.fromkeys(missing, b""))
+            known.update(_embeddings(database, model_id, missing))
+    there = [number for number in document_ids if known[number]]
+    rows = np.frombuffer(b"".join([known[number] for number in there]), dtype="<f4")
+    rows = rows.reshape(len(there), len(vector))
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * np.linalg.norm(vector)
+    # Row by row, so that equal cards are equally near.
+    products = np.einsum("ij,j->i", rows, vector)
+    return {
+        number: product / length
+        for number, product, length in zip(there, products.tolist(), lengths.tolist(), strict=True)
+        if length > 0  # a vector of length 0 has a cosine with nothing
+    }
+
+
+def _embeddings(
+    database: Database, model_id: int, document_ids: Sequence[int]
+) -> list[tuple[int, bytes]]:
+    return database.rows(
+        "SELECT k.document_id, k.embedding FROM json_each(?) AS w "
         "CROSS JOIN cards AS k ON k.document_id = w.value AND k.model_id = ?",
-        (dense.blob(vector), json.dumps([int(number) for number in document_ids]), model_id),
+        (json.dumps([int(number) for number in document_ids]), model_id),
     )
-    return dict(dense.as_cosines(rows))

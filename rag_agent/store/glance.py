@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rag_agent.store.connection import Database
+    from rag_agent.types import DefinitionKind
 
 _LAST_SYNC = "last_sync"
 
@@ -72,7 +73,7 @@ class GlancedDefinition:
 
     __slots__ = ("end", "kind", "name", "start")
 
-    def __init__(self, name: str, kind: str, start: int, end: int) -> None:
+    def __init__(self, name: str, kind: DefinitionKind, start: int, end: int) -> None:
         self.name = name
         self.kind = kind
         self.start = start

@@ -28,23 +28,35 @@ def votes(database: Database, words: Sequence[str], k: int = VOTERS) -> dict[int
     Each commit gives score² / √(files it changed) / log(commits of the file + 3) to each file that
     it changed and that is indexed now; the sums are divided by the highest.
     """
-    scores = _nearest(database, words, k)
-    if not scores:
-        return {}
-    rows = database.rows(
+    with database.snapshot():
+        scores = _nearest(database, words, k)
+        if not scores:
+            return {}
+        changed: dict[int, list[tuple[int, float]]] = database.remembered("votes", dict)
+        missing = [commit for commit in scores if commit not in changed]
+        if missing:
+            changed.update(_changed(database, missing))
+    found: dict[int, float] = {}
+    for commit, score in scores.items():
+        for document, share in changed[commit]:
+            found[document] = found.get(document, 0.0) + score**2 * share
+    most = max(found.values(), default=0.0)
+    return {document: vote / most for document, vote in found.items()} if most > 0 else {}
+
+
+def _changed(database: Database, commits: Sequence[int]) -> dict[int, list[tuple[int, float]]]:
+    """By commit, the documents that it changed, and which share of its score each gets."""
+    found: dict[int, list[tuple[int, float]]] = {commit: [] for commit in commits}
+    for commit, files, others, document in database.rows(
         "SELECT c.id, c.files, f.commits, f.document_id "
         # CROSS JOIN keeps the order: from a few commits to their files.
         "FROM json_each(?) AS w CROSS JOIN history_commits AS c ON c.id = w.value "
         "CROSS JOIN history_changes AS h ON h.commit_id = c.id "
         "CROSS JOIN history_files AS f ON f.file = h.file",
-        (json.dumps(list(scores)),),
-    )
-    found: dict[int, float] = {}
-    for commit, files, commits, document in rows:
-        weight = scores[commit] ** 2 / math.sqrt(files) / math.log(commits + 3)
-        found[document] = found.get(document, 0.0) + weight
-    most = max(found.values(), default=0.0)
-    return {document: vote / most for document, vote in found.items()} if most > 0 else {}
+        (json.dumps(commits),),
+    ):
+        found[commit].append((document, 1 / math.sqrt(files) / math.log(others + 3)))
+    return found
 
 
 def commit_count(database: Database) -> int:

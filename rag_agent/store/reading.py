@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from rag_agent.store import filters, roots
 from rag_agent.store.connection import Database
-from rag_agent.store.glance import GlancedChunk as OutlinedChunk
-from rag_agent.store.glance import GlancedDefinition
+from rag_agent.store.glance import GlancedChunk, GlancedDefinition
 from rag_agent.store.records import (
     DOCUMENT_COLUMNS,
     Outline,
@@ -116,6 +115,17 @@ def chunks(
 _OUTLINES = 20_000  # chunks that are remembered, at some 2 KB each
 
 
+def texts(database: Database, chunk_ids: Sequence[int]) -> dict[int, str]:
+    """As ``Store.texts``."""
+    return dict(
+        database.rows(
+            "SELECT c.id, c.text FROM json_each(?) AS w "
+            "CROSS JOIN document_chunks AS c ON c.id = w.value",
+            (json.dumps([int(identifier) for identifier in chunk_ids]),),
+        )
+    )
+
+
 def outlines(database: Database, chunk_ids: Sequence[int]) -> dict[int, Outline]:
     """As ``Store.outlines``."""
     with database.snapshot():
@@ -164,7 +174,7 @@ def _outlined(
         if columns[0] not in documents:
             document = stored_document(columns, shown.roots)
             documents[document.id] = document, shown.path(document.root.id, document.path)
-        chunk = OutlinedChunk(identifier, start, end, heading, "", passages)
+        chunk = GlancedChunk(identifier, start, end, heading, "", passages)
         outline = Outline(identifier, chunk, *documents[columns[0]])
         found[identifier] = (columns[0], position), outline
     for identifier, *definition in database.rows(

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from rag_agent.store.glance import GlancedChunk as OutlinedChunk
 from rag_agent.types import Chunk, Definition, Kind, Passage, Root, Source, StoredDocument
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from rag_agent.store.glance import GlancedChunk, GlancedDefinition
 
 Row = tuple[Any, ...]
 
@@ -95,21 +96,21 @@ class StoredChunk:
 class Outline:
     """A chunk without its text: what a search knows of the hundreds that it compares.
 
-    ``passages`` counts the chunk's. ``stems`` are of the names that it defines, None until somebody
-    needed them.
+    ``passages`` counts the chunk's. ``by_word`` are its definitions by the words of their names,
+    None until somebody needed them.
     """
 
-    __slots__ = ("chunk", "document", "id", "passages", "shown_path", "stems")
+    __slots__ = ("by_word", "chunk", "document", "id", "passages", "shown_path")
 
     def __init__(
-        self, id: int, chunk: OutlinedChunk, document: StoredDocument, shown_path: str
+        self, id: int, chunk: GlancedChunk, document: StoredDocument, shown_path: str
     ) -> None:
         self.id = id
         self.chunk = chunk
         self.document = document
         self.shown_path = shown_path
         self.passages = chunk.passages
-        self.stems: frozenset[str] | None = None
+        self.by_word: dict[str, list[GlancedDefinition]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,6 +331,10 @@ class Store:
         """
         return reading.outlines(self._database, chunk_ids)
 
+    def texts(self, chunk_ids: Sequence[int]) -> dict[int, str]:
+        """The texts of chunks by id; those that are gone are absent."""
+        return reading.texts(self._database, chunk_ids)
+
     def first_outlines(self, document_ids: Sequence[int], most: int) -> dict[int, Outline]:
         """The same of the first chunks of documents, up to so many of each."""
         return reading.first_outlines(self._database, document_ids, most)
