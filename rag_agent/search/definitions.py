@@ -83,9 +83,9 @@ def _likeness(name: str, question: Question) -> tuple[float, float, Set[str]] | 
         return None
     common = own & gains.keys()
     shared = sum([gains[word] for word in common])
-    of_both = asked + sum([gains[w] if w in gains else question.rarity_of(w) for w in own])
+    unasked = (len(own) - len(common)) * question.rarity_of("")  # as of any word it lacks
     whole = shared / asked if parts_of_name(name) <= common else 0.0
-    return 2 * shared / of_both, whole, common
+    return 2 * shared / (asked + shared + unasked), whole, common
 
 
 @lru_cache(maxsize=50_000)

@@ -6,7 +6,7 @@ has no column here is measured as there, file by file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -275,31 +275,24 @@ def _of_asked(files: Candidates) -> Columns:
 def _of_names(files: Candidates) -> Columns:
     """Of all defined names, and of headings."""
     question = files.question
-    gains = question.gains
-    count = len(files)
-    liked = np.zeros((5, count))
-    defined, in_headings = [0] * count, [0.0] * count
-    known = {"": 0.0}
+    asked = question.gains.keys()
+    liked = np.zeros((5, len(files)))
+    in_headings = [0.0] * len(files)
     sharing: dict[int, list[GlancedDefinition]] = {}
     for outline, file in zip(files.outlines, files.file_of.tolist(), strict=True):
-        chunk = outline.chunk
-        if chunk.definitions:
-            defined[file] += len(chunk.definitions)
-            named = _names_by_word(outline)
-            common = named.keys() & gains.keys()
-            if common:
-                # A name of two words of the question comes twice, which changes nothing.
-                sharing.setdefault(file, []).extend(
-                    found for word in common for found in named[word]
-                )
-        covered = known.get(chunk.heading)
-        if covered is None:
-            covered = known[chunk.heading] = question.coverage(_heading_words(chunk.heading))
-        if covered > in_headings[file]:
-            in_headings[file] = covered
+        named, heading = outline.words or _words_of(outline)
+        if not asked.isdisjoint(named.keys()):
+            # A name of two words of the question comes twice, which changes nothing.
+            sharing.setdefault(file, []).extend(
+                found for word in asked & named.keys() for found in named[word]
+            )
+        if not asked.isdisjoint(heading):
+            in_headings[file] = max(in_headings[file], question.coverage(heading))
     for file, definitions in sharing.items():
         like = Likeness(question, definitions)
         liked[:, file] = like.best, like.whole, like.of_types, like.of_functions, like.weight
+    counts = np.array([len(outline.chunk.definitions) for outline in files.outlines])
+    defined = np.add.reduceat(counts, files.first)
     return {
         "defined names: best name": liked[0],
         "defined names: whole name": liked[1],
@@ -308,20 +301,15 @@ def _of_names(files: Candidates) -> Columns:
         "defined names: question in names": liked[4],
         "defined names: headings": np.array(in_headings),
         "size: definitions": np.log1p(defined) / 5,
-        "size: no definitions": np.array([not one for one in defined], dtype=np.float64),
+        "size: no definitions": (defined == 0).astype(np.float64),
     }
 
 
-@lru_cache(maxsize=20_000)
-def _heading_words(heading: str) -> frozenset[str]:
-    return frozenset(words(heading))
-
-
-def _names_by_word(outline: Outline) -> Mapping[str, Sequence[GlancedDefinition]]:
-    """What a chunk defines by the words of the names, remembered with the outline."""
-    if outline.by_word is None:
-        outline.by_word = {}
-        for definition in outline.chunk.definitions:
-            for word in words_of_name(definition.name):
-                outline.by_word.setdefault(word, []).append(definition)
-    return outline.by_word
+def _words_of(outline: Outline) -> tuple[Mapping[str, list[GlancedDefinition]], Set[str]]:
+    """What a chunk defines by the words of the names, and the words of its heading."""
+    named: dict[str, list[GlancedDefinition]] = {}
+    for definition in outline.chunk.definitions:
+        for word in words_of_name(definition.name):
+            named.setdefault(word, []).append(definition)
+    outline.words = named, frozenset(words(outline.chunk.heading))
+    return outline.words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -96,11 +96,11 @@ class StoredChunk:
 class Outline:
     """A chunk without its text: what a search knows of the hundreds that it compares.
 
-    ``passages`` counts the chunk's. ``by_word`` are its definitions by the words of their names,
-    None until somebody needed them.
+    ``passages`` counts the chunk's. ``words`` are its definitions by the words of their names, and
+    those of its heading; None until somebody needed them.
     """
 
-    __slots__ = ("by_word", "chunk", "document", "id", "passages", "shown_path")
+    __slots__ = ("chunk", "document", "id", "passages", "shown_path", "words")
 
     def __init__(
         self, id: int, chunk: GlancedChunk, document: StoredDocument, shown_path: str
@@ -110,7 +110,7 @@ class Outline:
         self.document = document
         self.shown_path = shown_path
         self.passages = chunk.passages
-        self.by_word: dict[str, list[GlancedDefinition]] | None = None
+        self.words: tuple[Mapping[str, list[GlancedDefinition]], Set[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
