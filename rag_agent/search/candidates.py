@@ -11,6 +11,7 @@ from rag_agent.search import dense, lexical
 from rag_agent.search.columns import Candidates
 from rag_agent.search.definitions import weight_of
 from rag_agent.search.dense import NoReading, Reading
+from rag_agent.search.names import Names
 from rag_agent.search.question import Question
 from rag_agent.types import Definition
 
@@ -51,6 +52,7 @@ def find_candidates(
         cosines,
         asked,
         store.average_passage_words(),
+        store.memory.setdefault("names", Names()),
     )
     documents = [head.document.id for head in files.heads]
     cards = dense.cards(store, meaning, documents) if meaning else {}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rag_agent.search import lexical
 from rag_agent.search.matches import ChunkMatch, FileMatch
+from rag_agent.search.names import Names
 from rag_agent.search.question import SATURATION, Question
 from rag_agent.store import CountedPassages, Outline
 from rag_agent.types import Definition
@@ -42,10 +43,12 @@ class Candidates(Sequence[FileMatch]):
         cosines: Mapping[int, float],
         asked: Mapping[int, Sequence[Definition]],
         average: float,
+        names: Names,
     ) -> None:
         self.question = question
         self.outlines = outlines
         self.average = average
+        self.names = names
         self.words = list(question.words)
         self.gains = np.array([question.gains[word] for word in self.words], dtype=np.float64)
         self.asked = asked
@@ -122,7 +125,7 @@ class Candidates(Sequence[FileMatch]):
         scores: Floats = np.einsum("ij,j->i", shares, self.gains * (SATURATION + 1))
         return scores
 
-    def coverage(self, counts: Floats) -> Floats:
+    def coverage(self, counts: Floats | NDArray[np.bool_]) -> Floats:
         """As ``Question.coverage``, of many texts."""
         if not self.question.weight:
             return np.zeros(len(counts))

@@ -14,8 +14,9 @@ import numpy as np
 
 from rag_agent.search import fusion, lexical
 from rag_agent.search.columns import Candidates, Floats
-from rag_agent.search.definitions import Likeness, weight_of, words_of_name, written_as_code
+from rag_agent.search.definitions import weight_of, written_as_code
 from rag_agent.search.facts import PLACES, Corpus, Facts
+from rag_agent.search.names import OF_FUNCTION, OF_TYPE, Kinds, Names, Numbers
 from rag_agent.search.path_classes import CLASSES, PathFacts, path_facts
 from rag_agent.search.question import ALIKE
 from rag_agent.search.signals import MEANING, PARTS, SIGNALS, WORDS
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from rag_agent.search.question import Question
     from rag_agent.store import Outline
-    from rag_agent.store.glance import GlancedDefinition
     from rag_agent.types import Kind
 
     Columns = dict[str, Floats]
@@ -275,41 +275,42 @@ def _of_asked(files: Candidates) -> Columns:
 def _of_names(files: Candidates) -> Columns:
     """Of all defined names, and of headings."""
     question = files.question
+    known = [outline.words or _words_of(outline, files.names) for outline in files.outlines]
+    in_headings = np.zeros(len(files))
     asked = question.gains.keys()
-    liked = np.zeros((5, len(files)))
-    in_headings = [0.0] * len(files)
-    sharing: dict[int, list[GlancedDefinition]] = {}
-    for outline, file in zip(files.outlines, files.file_of.tolist(), strict=True):
-        named, heading = outline.words or _words_of(outline)
-        if not asked.isdisjoint(named.keys()):
-            # A name of two words of the question comes twice, which changes nothing.
-            sharing.setdefault(file, []).extend(
-                found for word in asked & named.keys() for found in named[word]
-            )
-        if not asked.isdisjoint(heading):
-            in_headings[file] = max(in_headings[file], question.coverage(heading))
-    for file, definitions in sharing.items():
-        like = Likeness(question, definitions)
-        liked[:, file] = like.best, like.whole, like.of_types, like.of_functions, like.weight
-    counts = np.array([len(outline.chunk.definitions) for outline in files.outlines])
+    for place in [n for n, (_, _, heading) in enumerate(known) if not asked.isdisjoint(heading)]:
+        file, covered = files.file_of[place], question.coverage(known[place][2])
+        in_headings[file] = max(in_headings[file], covered)
+    counts = np.array([len(numbers) for numbers, _, _ in known])
+    owners = np.repeat(files.file_of, counts)
+    kinds = np.concatenate([kinds for _, kinds, _ in known])
+    alike, whole, has = files.names.likeness(
+        question, np.concatenate([numbers for numbers, _, _ in known])
+    )
+    best, of_types, of_functions, wholes = np.zeros((4, len(files)))
+    found = np.zeros((len(files), has.shape[1]), dtype=np.bool_)
+    sharing = np.flatnonzero(alike)
+    owners, kinds, alike = owners[sharing], kinds[sharing], alike[sharing]
+    np.maximum.at(best, owners, alike)
+    np.maximum.at(of_types, owners, np.where(kinds == OF_TYPE, alike, 0.0))
+    np.maximum.at(of_functions, owners, np.where(kinds == OF_FUNCTION, alike, 0.0))
+    np.maximum.at(wholes, owners, whole[sharing])
+    np.logical_or.at(found, owners, has[sharing])
     defined = np.add.reduceat(counts, files.first)
     return {
-        "defined names: best name": liked[0],
-        "defined names: whole name": liked[1],
-        "defined names: type": liked[2],
-        "defined names: function": liked[3],
-        "defined names: question in names": liked[4],
-        "defined names: headings": np.array(in_headings),
+        "defined names: best name": best,
+        "defined names: whole name": wholes,
+        "defined names: type": of_types,
+        "defined names: function": of_functions,
+        "defined names: question in names": files.coverage(found),
+        "defined names: headings": in_headings,
         "size: definitions": np.log1p(defined) / 5,
         "size: no definitions": (defined == 0).astype(np.float64),
     }
 
 
-def _words_of(outline: Outline) -> tuple[Mapping[str, list[GlancedDefinition]], Set[str]]:
-    """What a chunk defines by the words of the names, and the words of its heading."""
-    named: dict[str, list[GlancedDefinition]] = {}
-    for definition in outline.chunk.definitions:
-        for word in words_of_name(definition.name):
-            named.setdefault(word, []).append(definition)
-    outline.words = named, frozenset(words(outline.chunk.heading))
+def _words_of(outline: Outline, names: Names) -> tuple[Numbers, Kinds, Set[str]]:
+    """The names that a chunk defines, and the words of its heading."""
+    heading = frozenset(words(outline.chunk.heading))
+    outline.words = (*names.numbers(outline.chunk.definitions), heading)
     return outline.words

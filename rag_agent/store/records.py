@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rag_agent.store.glance import GlancedChunk, GlancedDefinition
+    from rag_agent.store.glance import GlancedChunk
 
 Row = tuple[Any, ...]
 
@@ -96,8 +96,8 @@ class StoredChunk:
 class Outline:
     """A chunk without its text: what a search knows of the hundreds that it compares.
 
-    ``passages`` counts the chunk's. ``words`` are its definitions by the words of their names, and
-    those of its heading; None until somebody needed them.
+    ``passages`` counts the chunk's. ``words`` is what a search made of its definitions and heading
+    (``search.names``), None until one did.
     """
 
     __slots__ = ("chunk", "document", "id", "passages", "shown_path", "words")
@@ -110,7 +110,7 @@ class Outline:
         self.document = document
         self.shown_path = shown_path
         self.passages = chunk.passages
-        self.words: tuple[Mapping[str, list[GlancedDefinition]], Set[str]] | None = None
+        self.words: tuple[NDArray[np.int32], NDArray[np.int8], Set[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag_agent.late import LateModule
 from rag_agent.store import history, lexical, reading, roots
@@ -54,6 +54,8 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.memory: dict[str, Any] = {}
+        """What users of the index keep as long as it is open."""
 
     @classmethod
     def open(cls, path: Path, *, readonly: bool = False, extension: bool = True) -> Store:
