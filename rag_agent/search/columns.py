@@ -6,6 +6,7 @@ happens to a dozen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import overload
@@ -196,16 +197,16 @@ class Candidates(Sequence[FileMatch]):
 
     def _chunk(self, place: int) -> ChunkMatch:
         outline = self.outlines[place]
-        cosine = float(self.cosines[place])
-        counts = self.counts[place].tolist()
+        cosine = self.cosines.item(place)
+        counts = self.counts[place].tolist() if place in self._passages_of else ()
         return ChunkMatch(
             stored=outline,
             passages=tuple(self._passages_of.get(place, ())),
-            bm25=float(self.bm25[place]),
-            cosine=None if np.isnan(cosine) else cosine,
+            bm25=self.bm25.item(place),
+            cosine=None if math.isnan(cosine) else cosine,
             counts={
-                word: int(count) for word, count in zip(self.words, counts, strict=True) if count
+                word: int(count) for word, count in zip(self.words, counts, strict=False) if count
             },
-            covered=float(self.covered[place]),
+            covered=self.covered.item(place),
             asked=tuple(self.asked.get(outline.id, ())),
         )

@@ -44,16 +44,16 @@ def score(files: Candidates, alpha: float, corpus: Corpus) -> tuple[list[str], F
     if is_hybrid:
         _stand_in(values)
     factors = fusion.factors_of(alpha, is_hybrid)
-    is_prose = np.array([head.document.kind == "prose" for head in files.heads])
     table = HYBRID if is_hybrid else WORDS_ONLY
-    for signal in SIGNALS:
-        weights = table.get(signal.key)
-        if weights is None:
-            continue
-        short, longer, of_prose = weights
-        factor = factors[signal.part]
-        weight, in_prose = (short + longer * files.question.length) * factor, of_prose * factor
-        parts[names.index(signal.part)] += values[signal.key] * np.where(is_prose, in_prose, weight)
+    used = [signal for signal in SIGNALS if signal.key in table]
+    weights = np.array([table[signal.key] for signal in used])
+    factor = np.array([factors[signal.part] for signal in used])
+    in_code = (weights[:, 0] + weights[:, 1] * files.question.length) * factor
+    in_prose = weights[:, 2] * factor
+    is_prose = np.array([head.document.kind == "prose" for head in files.heads])
+    gains = np.array([values[signal.key] for signal in used])
+    gains *= np.where(is_prose, in_prose[:, np.newaxis], in_code[:, np.newaxis])
+    np.add.at(parts, [names.index(signal.part) for signal in used], gains)
     return names, parts
 
 
