@@ -71,9 +71,10 @@ build: $(DEV)  ## wheel and source archive in dist/
 	rm -rf dist
 	$(RUN) -m hatchling build
 
-bench: $(DEV)  ## run the benchmarks; MODEL=FOLDER of scripts/build_model.py --per-tensor: that of embedding, too
+bench: $(DEV)  ## run the benchmarks; FOLDER=... to index: that of search, too; MODEL=FOLDER of scripts/build_model.py --per-tensor: that of embedding
 	$(RUN) benchmarks/startup.py
 	$(RUN) benchmarks/hook.py
+	$(if $(FOLDER),$(RUN) benchmarks/search.py "$(FOLDER)")
 	$(if $(MODEL),$(RUN) benchmarks/embedding.py --model "$(MODEL)")
 
 eval: $(DEV)  ## measure search: TOPICS=queries.jsonl ROOTS=_roots.json WORK=FOLDER, into benchmarks/quality.md
