@@ -13,7 +13,7 @@ from rag_agent import hosts
 from rag_agent.hosts.plain import HOSTS
 from rag_agent.hosts.types import Entry, OwnFile, Place, Scope
 
-HOME, PROJECT = Path("/somebody"), Path("/work/project")
+HOME, PROJECT = Path("/somebody"), Path("/somewhere/project")
 PROGRAM = ("/opt/py thon", "-m", "rag_agent")
 COMMAND = {"command": "/opt/py thon", "args": ["-m", "rag_agent", "serve", "--for"]}
 

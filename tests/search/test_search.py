@@ -208,7 +208,7 @@ def test_two_roots_show_absolute_paths(indexed: Any, tmp_path: Any) -> None:
 def test_evidence_does_not_depend_on_the_other_hits(indexed: Any) -> None:
     alone = search(indexed(FILES), "colours of a distributed ledger", embedder=None)
     (hit,) = alone.hits  # the best there is …
-    assert hit.evidence.coverage < 0.5  # … and yet most of the question is not in it
+    assert hit.evidence.coverage < 0.4  # … and yet most of the question is not in it
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\n"])
@@ -317,6 +317,11 @@ def test_a_question_that_repeats_itself_is_not_answered_any_better(indexed: Any)
     once, often = (
         search(store, f"{question} " * times, embedder=None).hits[0].evidence for times in (1, 20)
     )
-    assert often.passage == pytest.approx(once.passage, rel=0.2)
+    # Its last words come to weigh as much as the first, so that it is another question.
+    assert often.passage <= once.passage
     assert (often.words, often.familiar) == (once.words, once.familiar)
+    one, many = (
+        search(store, "parse " * times, embedder=None).hits[0].evidence for times in (1, 20)
+    )
+    assert many.passage == pytest.approx(one.passage)
     assert 0.0 < once.familiar < 1.0
