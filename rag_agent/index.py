@@ -5,31 +5,31 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from rag_agent import config as configuration
 from rag_agent import legacy, paths, tracked
+from rag_agent.access import Access
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load, load_reranker
-from rag_agent.embed.loading import LateModel
-from rag_agent.errors import ConfigError, EmbedError, StoreBusy, StoreError, StoreMissing
+from rag_agent.embed.loading import LateModel, LatestModel
+from rag_agent.errors import ConfigError, EmbedError, StoreBusy
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
 from rag_agent.search.rerank import Reranking
 from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
-from rag_agent.store import Store, set_aside_if_corrupt
+from rag_agent.store import set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
 from rag_agent.sync.changed import sync_changed
 from rag_agent.sync.freshness import outdated_documents, true_to_disk
 from rag_agent.sync.history import sync_history
-from rag_agent.sync.lock import WriteLock
 from rag_agent.sync.roots import sync_roots
 from rag_agent.sync.vectors import Embedded, embed_pending
 from rag_agent.sync.walk import WalkRules, check_root, rules_from
@@ -48,8 +48,6 @@ from rag_agent.types import (
 _log = logging.getLogger(__name__)
 
 _NOTHING_INDEXED = "nothing is indexed here yet: run `rag-agent index` (or call rag_index)"
-_WAIT = 0.5  # seconds; a search that syncs a file writes for less
-_WAIT_FOR_BATCH = 60.0  # seconds; how long vectors wait for a document sync between two batches
 
 
 def open(path: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> Index:
@@ -70,14 +68,10 @@ class Index:
 
     def __init__(self, base: Path, folder: Path, scope: Scope) -> None:
         self.base = base
-        self.folder = folder
-        self.scope = scope
-        self._store: Store | None = None
-        self._models: dict[tuple[str, int | None], LateModel[Embedder]] = {}
-        self._rerankers: dict[str, LateModel[Reranker]] = {}
+        self._files = Access(base, folder, scope)
+        self._embedders: LatestModel[Embedder] = LatestModel(load)
+        self._rerankers: LatestModel[Reranker] = LatestModel(load_reranker)
         self._cache: EmbeddingCache | None = None
-        self._memory: TurnMemory | None = None
-        self._opened: tuple[int, int] | None = None
         self._outdated: dict[int, StoredDocument] = {}
 
     def __enter__(self) -> Index:
@@ -93,12 +87,17 @@ class Index:
 
     def close(self) -> None:
         """Close the index file; the next call opens it again."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-        if self._memory is not None:
-            self._memory.close()
-            self._memory = None
+        self._files.close()
+
+    @property
+    def folder(self) -> Path:
+        """Where the index lies."""
+        return self._files.folder
+
+    @property
+    def scope(self) -> Scope:
+        """Whether that is the project's folder, the user's, or one that the environment names."""
+        return self._files.scope
 
     # settings
 
@@ -109,7 +108,7 @@ class Index:
 
     def configure(self, **changes: object) -> Config:
         """Change settings by their names in ``Config`` and save them."""
-        self._create_folder()
+        self._files.create()
         return configuration.update(self.folder, changes)
 
     @property
@@ -149,7 +148,7 @@ class Index:
         target = None if path is None else check_root(self._absolute(path), force=force)
         notices = self._take_over_legacy()
         targets = self._track(target)
-        with self._writing() as (store, lock):
+        with self._files.writing() as (store, lock):
             done = sync_roots(
                 store,
                 self.tracked_paths,
@@ -178,19 +177,16 @@ class Index:
         if embedder is None:
             return Embedded()
         try:
-            with (
-                WriteLock(self.folder, "embed") as lock,
-                Store.open(paths.database(self.folder)) as store,
-            ):
+            with self._files.embedding() as (store, lock):
                 embedded = embed_pending(
                     store,
                     embedder,
                     self._embeddings(),
                     lock.telling(report),
-                    lock=self._write_lock,
+                    lock=self._files.write_lock,
                     trust_cache=trust_cache,
                 )
-                with self._write_lock():
+                with self._files.write_lock():
                     store.refresh_statistics()
         except StoreBusy as busy:
             _log.info("vectors are left to another process: %s", busy)
@@ -212,13 +208,13 @@ class Index:
         notices: tuple[str, ...] = ()
         if force:
             self.close()
-            aside = set_aside_if_corrupt(paths.database(self.folder))
+            aside = set_aside_if_corrupt(self._files.database)
             if aside is not None:
                 notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
         # Not cleared first: what lies on a disk that is not there now could not be read again.
         done = self.sync(report=report, anew=True, vectors=False)
         if force and self._model.get() is not None:  # else none could be made in their place
-            with self._writing() as (store, _):
+            with self._files.writing() as (store, _):
                 store.forget_vectors()
         embedded = self.embed(report, trust_cache=not force)
         return replace(
@@ -232,7 +228,7 @@ class Index:
 
     def clear(self) -> None:
         """Empty the index; settings and tracked paths stay."""
-        with self._writing() as (store, _):
+        with self._files.writing() as (store, _):
             store.clear()
 
     def clear_other_models(self) -> int:
@@ -244,7 +240,7 @@ class Index:
         embedder = self._model.get()
         if embedder is None:
             raise EmbedError(self._model.problem)
-        with self._writing() as (store, _):
+        with self._files.writing() as (store, _):
             removed = store.forget_vectors(keep=store.model(embedder.fingerprint, embedder.dim))
             store.refresh_statistics()
         return removed
@@ -270,20 +266,29 @@ class Index:
             QueryError: an empty query, or a filter that does not parse.
         """
         started = time.monotonic()
-        store = self._reader()
+        store = self._files.reader()
         if store is None:
             return SearchResults(query, "lexical", (), 0.0, (_NOTHING_INDEXED,))
-        reranking = self._reranking() if rerank and not hurried else None
-        embedder = self._model.loaded if hurried else self._model.get()
-        results = self._search(store, embedder, query, limit, where, reranking)
+        settings, model = self.config, self._model
+        asking = partial(
+            search,
+            store,
+            query,
+            embedder=model.loaded if hurried else model.get(),
+            options=SearchOptions(alpha=settings.rag_alpha),
+            limit=limit,
+            where=where,
+            reranking=self._reranking(settings) if rerank and not hurried else None,
+        )
+        results = asking()
         outdated = outdated_documents(results)
         if outdated and hurried:
             self._outdated.update((document.id, document) for document in outdated)
         elif outdated and self._sync_now(outdated):
-            results = self._search(store, embedder, query, limit, where, reranking)
+            results = asking()
         if outdated:
             results = true_to_disk(results, self._rules())
-        notes = notes_on(self.folder, results.mode, self._model.problem)
+        notes = notes_on(self.folder, results.mode, model.problem)
         took = (time.monotonic() - started) * 1000
         return replace(results, took_ms=took, notes=(*results.notes, *notes))
 
@@ -304,27 +309,17 @@ class Index:
     @property
     def memory(self) -> TurnMemory | None:
         """What agents' sessions were shown; None where nothing is indexed or can be remembered."""
-        if self._memory is None and self._reader() is not None:
-            try:
-                self._memory = TurnMemory.open(self.folder)
-            except StoreError as error:
-                _log.info("turns are not remembered: %s", error)
-        return self._memory
-
-    @property
-    def _memory_if_any(self) -> TurnMemory | None:
-        """The memory, which reading the status does not begin."""
-        return self.memory if TurnMemory.exists(self.folder) else None
+        return self._files.memory
 
     @property
     def last_sync(self) -> str:
         """When a sync last ended, ISO 8601; empty before the first."""
-        store = self._reader()
+        store = self._files.reader()
         return (store.meta(LAST_SYNC) or "") if store else ""
 
     def find(self, glob: str) -> list[StoredDocument]:
         """Indexed files whose path matches a glob, or holds a plain text."""
-        store = self._reader()
+        store = self._files.reader()
         return [] if store is None else store.find(glob)
 
     def context(self, prompt: str, budget: int | None = None) -> Context:
@@ -345,14 +340,14 @@ class Index:
     def status(self) -> Status:
         """What there is to know about this index, read from its data."""
         return describe(
-            self._reader(),
+            self._files.reader(),
             self.folder,
             self.scope,
             self.config,
             self.tracked_paths,
             self._model.get(),
             self._model.problem,
-            self._memory_if_any,
+            self._files.memory_if_any,
         )
 
     def doctor(self) -> list[Check]:
@@ -360,60 +355,27 @@ class Index:
         return diagnose(
             self.folder,
             lambda: self.config,
-            self._reader,
+            self._files.reader,
             self._load,
             self._download_reranker,
         )
 
     def shown_path(self, document: StoredDocument) -> str:
         """The path of a document as hits show it."""
-        store = self._reader()
+        store = self._files.reader()
         return document.path if store is None else store.shown_path(document.root, document.path)
 
     # inside
-
-    def _create_folder(self) -> None:
-        database = paths.database(self.folder)
-        if self.scope == "global" and not database.exists():
-            self.folder, self.scope = paths.project_store(self.base), "project"
-        paths.create_store_folder(self.folder)
-
-    @contextmanager
-    def _writing(self, wait: float = _WAIT) -> Iterator[tuple[Store, WriteLock]]:
-        self._create_folder()
-        with (
-            WriteLock(self.folder, wait=wait) as lock,
-            Store.open(paths.database(self.folder)) as store,
-        ):
-            yield store, lock
 
     @property
     def _model(self) -> LateModel[Embedder]:
         """That of the settings as they are now, which a server outlives."""
         settings = self.config
-        wanted = (settings.embedding_model, settings.embedding_threads)
-        if wanted not in self._models:
-            self._models = {wanted: LateModel(lambda: load(*wanted))}
-        return self._models[wanted]
+        return self._embedders.of(settings.embedding_model, settings.embedding_threads)
 
     def _load(self) -> Embedder:
         settings = self.config
         return load(settings.embedding_model, settings.embedding_threads)
-
-    def _write_lock(self) -> WriteLock:
-        return WriteLock(self.folder, wait=_WAIT_FOR_BATCH)
-
-    def _reader(self) -> Store | None:
-        database = paths.database(self.folder)
-        now = paths.identity(database)
-        if self._store is not None and now != self._opened:
-            self.close()  # deleted or replaced since: what is open is no longer the index
-        if self._store is None:
-            try:
-                self._store, self._opened = Store.open(database, readonly=True), now
-            except StoreMissing:
-                return None
-        return self._store
 
     def _absolute(self, path: str | Path) -> Path:
         # Not Path.expanduser, which raises for a user who does not exist; check_root says that.
@@ -436,8 +398,8 @@ class Index:
         home = self._home
         renamed = legacy.adopt_lens(home) if home and self.scope == "global" else None
         notices = [renamed] if renamed else []
-        self._create_folder()
-        if legacy.foreign_database(self.folder) and not paths.database(self.folder).exists():
+        self._files.create()
+        if legacy.foreign_database(self.folder) and not self._files.database.exists():
             notices.append(legacy.foreign_notice(self.folder))
         known = legacy.legacy_files(self.folder)
         followed = [str(path) for path in self.tracked_paths]
@@ -475,41 +437,18 @@ class Index:
         return self._cache
 
     def _count_pending(self) -> int:
-        store = self._reader()
+        store = self._files.reader()
         embedder = self._model.get()
         if store is None or embedder is None:
             return 0
         model = store.find_model(embedder.fingerprint)
         return store.counts().chunks if model is None else store.count_pending(model)
 
-    def _search(
-        self,
-        store: Store,
-        embedder: Embedder | None,
-        query: str,
-        limit: int,
-        where: str,
-        reranking: Reranking | None,
-    ) -> SearchResults:
-        return search(
-            store,
-            query,
-            embedder=embedder,
-            options=SearchOptions(alpha=self.config.rag_alpha),
-            limit=limit,
-            where=where,
-            reranking=reranking,
-        )
-
-    def _reranking(self) -> Reranking | None:
-        settings = self.config
-        name, threads = settings.rag_reranker, settings.embedding_threads
-        if not name:
+    def _reranking(self, settings: Config) -> Reranking | None:
+        if not settings.rag_reranker:
             return None
-        if name not in self._rerankers:
-            self._rerankers = {name: LateModel(lambda: load_reranker(name, threads))}
-        seconds = settings.rag_rerank_budget_ms / 1000
-        return Reranking(self._rerankers[name], settings.rag_rerank_top, seconds)
+        model = self._rerankers.of(settings.rag_reranker, settings.embedding_threads)
+        return Reranking(model, settings.rag_rerank_top, settings.rag_rerank_budget_ms / 1000)
 
     def _download_reranker(self) -> Reranker | None:
         """For ``doctor``: a search has no time to wait for a network."""
@@ -521,8 +460,8 @@ class Index:
     def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
         """Bring a few changed files up to date on the spot; false when that cannot be now."""
         return sync_changed(
-            self._writing(WAIT_FOR_HIT),
-            paths.database(self.folder),
+            self._files.writing(WAIT_FOR_HIT),
+            self._files.database,
             documents,
             self._rules(),
             self._model.get(),

@@ -90,6 +90,9 @@ def searched(pairs: Iterator[tuple[Path, Path]], cache: Path) -> list[Asked]:
         for store, texts in plan(pairs):
             opened = Store.open(store / "rag.db", readonly=True)
             name = f"{'-'.join(store.parts[-3:-1])}/{store.name}"
+            if opened.find_model(embedder.fingerprint) is None:
+                print(f"{name} is left out: it has no vectors", file=sys.stderr, flush=True)
+                continue
             print(name, len(texts), file=sys.stderr, flush=True)
             for kind, text in texts:
                 row = known.get((name, text))

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 
 # In units of a hit's score. Fitted with scripts/fit_focus.py to the first ten hits of 1,131
-# questions of 60 repositories: the likelihood is highest at 0.17 on the semble set and on the issue
+# questions of 60 checkouts: the likelihood is highest at 0.17 on the semble set and on the issue
 # set (at 0.16 to 0.19 on halves of their repositories), and hits with a share of 0.9 and more, 0.97
 # and 0.96 on average, hold 95 % and 94 % of what is relevant there. Another ranking has scores in
 # other units and wants another fit.

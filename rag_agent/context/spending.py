@@ -25,7 +25,7 @@ _FIRST_LOOK = 1.5
 # number of tokens was asked: at first, and once it has cost _USUAL. All lines of the best chunk are
 # worth more than either where a hit is the whole answer, its third chunk is not.
 #
-# Chosen on answers to 1,131 questions of 60 repositories, read as `eval score` does: 2,000 tokens
+# Chosen on answers to 1,131 questions of 60 checkouts, read as `eval score` does: 2,000 tokens
 # name 98 % of what is relevant on the semble set and 95 % on the issue set, and show a line of 97
 # and 92 %; a line that the fix changed is in 64 % of the answers. With half of _LEAST_OF_MUCH it is
 # in 66 % of answers that are an eighth longer, of which 2,000 tokens name 96 and 91 % only.

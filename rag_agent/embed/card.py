@@ -23,7 +23,7 @@ def card_text(path: str, kind: Kind, title: str, text: str, names: Sequence[str]
     """Path, the file's name in words, the title, what the file says of itself, its names.
 
     ``text`` is the beginning of the file, ``names`` are those it defines, as written, or its
-    headings. Names of code are given in words, each once: as written they rank 0.003 worse (semble
+    headings. Names of code are given in words, each once: as written they rank no better (semble
     set, cards alone). Whoever embeds it cuts it to one window: what comes first says most.
     """
     words = " ".join(split_identifier(PurePosixPath(path).name.partition(".")[0]))

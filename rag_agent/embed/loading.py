@@ -1,4 +1,4 @@
-"""A model that is loaded when it is first asked for, or ahead of that."""
+"""Models that are loaded when they are first asked for, or ahead of that."""
 
 from __future__ import annotations
 
@@ -50,3 +50,22 @@ class LateModel(Generic[Model]):
             self.loaded = self._load()
         except EmbedError as error:
             self.problem = str(error)
+
+
+class LatestModel(Generic[Model]):
+    """The model that the settings name now; one that they named before is let go.
+
+    ``load`` takes its name and how many threads it may use.
+    """
+
+    def __init__(self, load: Callable[[str, int | None], Model]) -> None:
+        self._load = load
+        self._named: tuple[str, int | None] | None = None
+        self._model: LateModel[Model] | None = None
+
+    def of(self, name: str, threads: int | None) -> LateModel[Model]:
+        """The model of that name, not loaded yet if it is another than before."""
+        if self._model is None or self._named != (name, threads):
+            self._named = (name, threads)
+            self._model = LateModel(lambda: self._load(name, threads))
+        return self._model

@@ -19,7 +19,7 @@ _SHOWN = 3  # chunks a file: with 3, 2, 1, 1 … the changed lines of 75 % of bu
 # A long document answers in more places than a source file: with five the right lines of 97 % of
 # questions about documents of 160 chunks are shown, with three of 94 %.
 _SHOWN_OF_LONG = 5
-_LONG = 40  # chunks, some 60 pages
+_LONG = 40  # chunks, some 70,000 characters of prose
 # A further chunk must be worth showing beside the best one.
 _LEAST_SHARE = 0.4
 

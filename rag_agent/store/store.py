@@ -2,60 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag_agent.late import LateModule
-from rag_agent.store import history, lexical, reading, roots
-from rag_agent.store.connection import Database, open_database
-from rag_agent.store.filters import Filter
-from rag_agent.store.records import (
-    CountedPassages,
-    Counts,
-    Outline,
-    PassageMatch,
-    Pending,
-    PendingCard,
-    StoredChunk,
-)
-from rag_agent.types import (
-    Chunk,
-    Definition,
-    Document,
-    Root,
-    Skipped,
-    Source,
-    StoredDocument,
-)
+from rag_agent.store import roots
+from rag_agent.store.connection import open_database
+from rag_agent.store.reader import Reader
+from rag_agent.store.records import PendingCard
+from rag_agent.types import Chunk, Document, Root, Skipped, Source
 
 if TYPE_CHECKING:
-    from rag_agent.store import cards, commits, dense, maintenance, postings, writing
-    from rag_agent.store.connection import VectorEngine
-    from rag_agent.types import Matrix, Vector
+    from rag_agent.store import cards, commits, dense, maintenance, writing
+    from rag_agent.types import Matrix
 else:
     cards = LateModule("rag_agent.store.cards")
     commits = LateModule("rag_agent.store.commits")
     dense = LateModule("rag_agent.store.dense")
     maintenance = LateModule("rag_agent.store.maintenance")
-    postings = LateModule("rag_agent.store.postings")
     writing = LateModule("rag_agent.store.writing")
 
 
-class Store:
+class Store(Reader):
     """One index file. Belongs to one thread at a time; each writing call is one transaction.
 
     Writers hold the write lock of ``sync.lock``; readers need nothing and are never blocked. Every
     method may raise ``StoreError`` or one of its kinds.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.memory: dict[str, Any] = {}
-        """What users of the index keep as long as it is open."""
 
     @classmethod
     def open(cls, path: Path, *, readonly: bool = False, extension: bool = True) -> Store:
@@ -87,23 +62,9 @@ class Store:
         self.close()
 
     @property
-    def path(self) -> Path:
-        """The database file."""
-        return self._database.path
-
-    @property
     def readonly(self) -> bool:
         """Whether only reading methods work."""
         return self._database.readonly
-
-    @property
-    def vector_engine(self) -> VectorEngine:
-        """What computes cosines in SQL; numpy where sqlite-vec cannot be loaded."""
-        return self._database.load_vectors()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Several reads of one state, whatever is written meanwhile. Keep it short."""
-        return self._database.snapshot()
 
     # Roots
 
@@ -114,18 +75,6 @@ class Store:
     def remove_root(self, root: Root) -> int:
         """Forget a root and its documents; returns how many documents that were."""
         return roots.remove(self._database, root)
-
-    def roots(self) -> list[Root]:
-        """All tracked roots, oldest first."""
-        return roots.all_roots(self._database)
-
-    def shown_path(self, root: Root, path: str) -> str:
-        """``path`` itself while there is one root; of several see ``Shown``."""
-        return roots.Shown(self._database).path(root.id, path)
-
-    def absolute_path(self, root: Root, path: str) -> str:
-        """Where the document lies, POSIX; a root that is a file is its own document."""
-        return roots.Shown(self._database).absolute(root.id, path)
 
     # Writing
 
@@ -162,11 +111,6 @@ class Store:
         with self._database.transaction():
             self._database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
-    def meta(self, key: str) -> str | None:
-        """The text under a key."""
-        found: str | None = self._database.value("SELECT value FROM meta WHERE key = ?", (key,))
-        return found
-
     def refresh_statistics(self) -> None:
         """After a sync: counts of common words, the planner's statistics, matrices, free space."""
         maintenance.refresh_statistics(self._database)
@@ -177,101 +121,15 @@ class Store:
         """Id of a model, made when missing; ``ModelMismatch`` if ``dim`` is another."""
         return dense.model(self._database, fingerprint, dim)
 
-    def find_model(self, fingerprint: str) -> int | None:
-        """Id of a model, None when it is unknown here."""
-        return dense.find_model(self._database, fingerprint)
-
-    def models(self) -> dict[int, str]:
-        """The fingerprint of every model that vectors were ever wanted of, by id."""
-        return dense.fingerprints(self._database)
-
-    def pending(self, model: int, limit: int, after: int = 0) -> list[Pending]:
-        """Up to ``limit`` chunks with ids above ``after`` that lack a vector of the model."""
-        return dense.pending(self._database, model, limit, after)
-
-    def count_pending(self, model: int) -> int:
-        """How many chunks lack a vector of the model."""
-        return dense.count_pending(self._database, model)
-
     def put_vectors(self, model: int, chunk_ids: Sequence[int], vectors: Matrix) -> None:
         """Keep a row of shape (len(chunk_ids), dim) for each chunk; vanished ids are ignored."""
         dense.put_vectors(self._database, model, chunk_ids, vectors)
 
-    def nearest(
-        self, model: int, vector: Vector, k: int, where: Filter | None = None
-    ) -> list[tuple[int, float]]:
-        """The ``k`` (chunk id, raw cosine) nearest to the vector, highest first; exact."""
-        return dense.nearest(self._database, model, vector, k, where)
-
-    def cosines(self, model: int, vector: Vector, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """Raw cosine of each of these chunks that has a vector."""
-        return dense.cosines(self._database, model, vector, chunk_ids)
-
     # File cards: one vector a document, made before those of its chunks
-
-    def pending_cards(self, model: int, limit: int, after: int = 0) -> list[PendingCard]:
-        """Up to ``limit`` documents with ids above ``after`` that lack a card of the model."""
-        return cards.pending(self._database, model, limit, after)
-
-    def count_pending_cards(self, model: int) -> int:
-        """How many documents lack a card of the model."""
-        return cards.count_pending(self._database, model)
 
     def put_cards(self, model: int, made: Sequence[PendingCard], vectors: Matrix) -> None:
         """Keep a row of shape (len(made), dim) for each; a document that changed stays without."""
         cards.put(self._database, model, made, vectors)
-
-    def nearest_cards(
-        self, model: int, vector: Vector, k: int, where: Filter | None = None
-    ) -> list[tuple[int, float]]:
-        """The ``k`` (document id, raw cosine) with the nearest cards, highest first; exact."""
-        return cards.nearest(self._database, model, vector, k, where)
-
-    def card_cosines(
-        self, model: int, vector: Vector, document_ids: Sequence[int]
-    ) -> dict[int, float]:
-        """Raw cosine of the card of each of these documents that has one."""
-        return cards.cosines(self._database, model, vector, document_ids)
-
-    # Words
-
-    def match(
-        self,
-        words: Sequence[str],
-        k: int,
-        where: Filter | None = None,
-        postings: int = 20_000,
-    ) -> list[PassageMatch]:
-        """The ``k`` best passages that hold any of the stems, within a budget of ``postings``."""
-        return lexical.match(self._database, words, k, where, postings)
-
-    def match_counts(
-        self, words: Sequence[str], k: int, where: Filter | None = None
-    ) -> CountedPassages:
-        """The passages that ``match`` finds, with how often each has the stems."""
-        return postings.match(self._database, words, k, where)
-
-    def match_paths(
-        self, words: Sequence[str], k: int, where: Filter | None = None
-    ) -> list[tuple[int, float]]:
-        """The ``k`` best (document id, score) by words of file name and folders."""
-        return lexical.match_paths(self._database, words, k, where)
-
-    def passage_frequencies(self, words: Sequence[str]) -> dict[str, int]:
-        """In how many passages each stem stands; absent when in none."""
-        return lexical.passage_frequencies(self._database, words)
-
-    def passage_count(self) -> int:
-        """How many passages there are."""
-        return lexical.passage_count(self._database)
-
-    def language_shares(self) -> dict[str, float]:
-        """How many files of code each language has, as a share of the most common one's."""
-        return lexical.language_shares(self._database)
-
-    def average_passage_words(self) -> float:
-        """Mean number of words in a passage, 0 without passages."""
-        return lexical.average_passage_words(self._database)
 
     # Git history
 
@@ -279,86 +137,3 @@ class Store:
     def commits(self) -> commits.Commits:
         """What is read of the repositories' commits, for writing."""
         return commits.Commits(self._database)
-
-    def history_votes(self, words: Sequence[str], k: int = history.VOTERS) -> dict[int, float]:
-        """How much commits that speak of these stems speak for each document, in [0, 1]."""
-        return history.votes(self._database, words, k)
-
-    # Documents and chunks
-
-    def documents(self, root: Root, under: str = "") -> dict[str, StoredDocument]:
-        """The documents of a root at or below ``under``, by path."""
-        condition, bindings = writing.below("d.path", under)
-        found = reading.documents(
-            self._database, f"d.root_id = ? AND {condition}", (root.id, *bindings)
-        )
-        return {document.path: document for document in found}
-
-    def document(self, document_id: int) -> StoredDocument | None:
-        """One document, None when it is gone."""
-        found = reading.documents(self._database, "d.id = ?", (document_id,))
-        return found[0] if found else None
-
-    def documents_by_id(self, document_ids: Sequence[int]) -> dict[int, StoredDocument]:
-        """Documents by id; those that are gone are absent."""
-        ids = json.dumps([int(identifier) for identifier in document_ids])
-        found = reading.documents(
-            self._database, "d.id IN (SELECT value FROM json_each(?))", (ids,)
-        )
-        return {document.id: document for document in found}
-
-    def find(self, pattern: str) -> list[StoredDocument]:
-        """Documents by shown path or path in their root, in order and without regard to case.
-
-        ``*`` stands for any characters, ``/`` included, ``?`` for one; text without either is
-        looked for anywhere in the path. A pattern without ``/`` may be that of a file's name.
-        """
-        return reading.find(self._database, pattern)
-
-    def chunks(self, chunk_ids: Sequence[int]) -> dict[int, StoredChunk]:
-        """Chunks by id with their definitions; those that are gone are absent."""
-        ids = json.dumps([int(identifier) for identifier in chunk_ids])
-        found = reading.chunks(self._database, "c.id IN (SELECT value FROM json_each(?))", (ids,))
-        return {chunk.id: chunk for chunk in found}
-
-    def chunks_of(self, document_id: int) -> list[StoredChunk]:
-        """All chunks of a document with their passages, in order."""
-        return reading.chunks(self._database, "c.document_id = ?", (document_id,), whole=True)
-
-    def outlines(self, chunk_ids: Sequence[int]) -> dict[int, Outline]:
-        """Chunks by id without their texts, by document and place; those that are gone are absent.
-
-        What was read is remembered until the index changes: questions of one session meet the same
-        chunks again and again.
-        """
-        return reading.outlines(self._database, chunk_ids)
-
-    def texts(self, chunk_ids: Sequence[int]) -> dict[int, str]:
-        """The texts of chunks by id; those that are gone are absent."""
-        return reading.texts(self._database, chunk_ids)
-
-    def first_outlines(self, document_ids: Sequence[int], most: int) -> dict[int, Outline]:
-        """The same of the first chunks of documents, up to so many of each."""
-        return reading.first_outlines(self._database, document_ids, most)
-
-    def definitions(
-        self, names: Sequence[str], where: Filter | None = None
-    ) -> list[tuple[int, Definition]]:
-        """(chunk id, definition) of everything with one of these names, whatever the case."""
-        return lexical.definitions(self._database, names, where)
-
-    def skipped(self, root: Root | None = None) -> list[Skipped]:
-        """Files that were seen and not indexed: of one root by their paths in it, else as shown."""
-        return reading.skipped(self._database, root)
-
-    def warnings(self) -> list[str]:
-        """What extractors noted about indexed documents, each with the path it is about."""
-        return reading.warnings(self._database)
-
-    def counts(self) -> Counts:
-        """How much there is."""
-        return maintenance.counts(self._database)
-
-    def check(self) -> list[str]:
-        """What is wrong with the file, as sentences; empty when it is sound."""
-        return maintenance.check(self._database)

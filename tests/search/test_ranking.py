@@ -14,7 +14,8 @@ from rag_agent.search.columns import Candidates
 from rag_agent.search.facts import Corpus, Facts, corpus_of
 from rag_agent.search.hybrid import Ranking
 from rag_agent.search.question import read_question
-from rag_agent.search.signals import SIGNALS
+from rag_agent.search.signals import SIGNALS, Signal
+from rag_agent.search.weights import HYBRID, WORDS_ONLY
 from rag_agent.store import Store
 
 _BODIES = ("parse a query string", "send a request", "open the cache of sockets", "colour of red")
@@ -118,7 +119,46 @@ def test_files_that_are_alike_stand_in_the_order_of_their_paths(indexed: Any) ->
     assert paths == [f"src/{name}/url.py" for name in "abcde"]
 
 
-def test_most_signals_are_measured_in_columns(indexed: Any) -> None:
+def _with(signal: Signal, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (ranking, fusion):
+        monkeypatch.setattr(module, "SIGNALS", (*SIGNALS, signal))
+        monkeypatch.setattr(module, "HYBRID", {**HYBRID, signal.key: (0.3, 0.1, 0.2)})
+        monkeypatch.setattr(module, "WORDS_ONLY", {**WORDS_ONLY, signal.key: (0.3, 0.1, 0.2)})
+
+
+NEW = [
+    Signal("size", "long path", lambda facts: float(facts.path.depth), "maximum"),
+    Signal("size", "what matched", lambda facts: facts.whole + len(facts.passages), "maximum"),
+    Signal("size", "its file", lambda facts: len(facts.file.chunks) / 10),
+]
+
+
+@pytest.mark.parametrize("signal", NEW, ids=lambda signal: signal.name)
+def test_a_new_signal_is_one_row_and_counts(
+    indexed: Any, signal: Signal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files, corpus = _candidates(indexed(_files()), QUESTIONS[0])
-    # One file by one would not be wrong, but slow.
-    assert {signal.key for signal in SIGNALS} == set(ranking._columns(files, corpus))
+    before = [one.score for one in Ranking(files, 0.4, corpus)]
+    _with(signal, monkeypatch)
+    names, parts = ranking.score(files, 0.4, corpus)
+    loops = fusion.score(files.question, list(files), 0.4, corpus)
+    for place, own in enumerate(loops):
+        table = dict(zip(names, parts[:, place].tolist(), strict=True))
+        assert {name: value for name, value in table.items() if value} == pytest.approx(own)
+    assert [one.score for one in Ranking(files, 0.4, corpus)] != before
+
+
+def test_a_search_gathers_no_facts_file_by_file(
+    indexed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, corpus = _candidates(indexed(_files()), QUESTIONS[0])
+    light, heavy, _ = NEW
+    gathered: list[object] = []
+    monkeypatch.setattr(ranking, "Facts", lambda *given: gathered.append(given) or Facts(*given))
+    _with(light, monkeypatch)  # of path, kind and question alone
+    ranking.score(files, 0.4, corpus)
+    # It would not be wrong, but slow: a signal that looks at more deserves a column in ranking.py.
+    assert gathered == []
+    _with(heavy, monkeypatch)
+    ranking.score(files, 0.4, corpus)
+    assert len(gathered) == len(files)
