@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from damage import DAMAGES, damage
 
 from rag_agent.errors import ModelMismatch
 from rag_agent.store import Store, filters, matrix
@@ -160,30 +161,21 @@ def test_the_matrix_of_a_later_state_is_not_used_with_a_restored_database(
         assert [chunk for chunk, _ in restored.nearest(model, rows[1], 70)] == expected
 
 
-@pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "foreign", "gone"])
+@pytest.mark.parametrize("how", DAMAGES)
 def test_a_damaged_matrix_is_not_used_and_is_made_again(
-    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch, damage: str
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(matrix, "SMALLEST", 10)
     model, rows = _fill(store, root, put, 50)
     store.refresh_statistics()
     (file,) = matrix.files(store._database)
-    whole = file.read_bytes()
-    broken = {
-        "cut": whole[:-4],
-        "garbage": b"x" * len(whole),
-        "empty": b"",
-        "foreign": whole[:8] + b"0" * 32 + whole[40:],
-        "gone": None,
-    }[damage]
-    file.unlink()
-    if broken is not None:
-        file.write_bytes(broken)
+    size = file.stat().st_size
+    damage(file, how)
     query = rows[1]
     assert matrix.current(store._database, model) is None
     assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
     store.refresh_statistics()
-    assert len(file.read_bytes()) == len(whole)
+    assert file.stat().st_size == size
     assert matrix.current(store._database, model) is not None
     assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
 
