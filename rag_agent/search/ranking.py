@@ -121,7 +121,7 @@ def _columns(files: Candidates, corpus: Corpus) -> Columns:
         **_of_names(files),
         "folders: path": files.by_path,
         "commits: commits": files.commits,
-        "kind of file: language of the project": np.array(
+        "language: language of the project": np.array(
             [
                 corpus.languages.get(document.language, 0.0) if document.kind == "code" else 0.0
                 for document in documents

@@ -38,7 +38,8 @@ PARTS = {
     "vendored": "it is a copy of foreign or built code",
     "changelog": "it is a changelog, and the question is not about changes",
     "document": "it is a document, and the question does not ask for one",
-    "kind of file": "what other kind of file it is, and where it lies",
+    "language": "it is written in a language that much of the project is written in",
+    "kind of file": "what other kind of file it is, and how deep it lies",
     "size": "how much there is in the file",
 }
 
@@ -183,7 +184,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("document", "document", lambda f: _is_prose(f, asked=False)),
     Signal("kind of file", "document, asked for", lambda f: _is_prose(f, asked=True)),
     Signal("kind of file", "data", lambda f: float(f.kind == "data")),
-    Signal("kind of file", "language of the project", lambda f: f.common),
+    Signal("language", "language of the project", lambda f: f.common),
     Signal("kind of file", "plain name", lambda f: float(f.path.is_plain)),
     Signal("kind of file", "depth", lambda f: min(f.path.depth, 8) / 8),
     Signal("size", "chunks", lambda f: math.log1p(f.size) / 5),
