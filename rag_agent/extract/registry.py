@@ -75,6 +75,7 @@ def _storable(document: Document) -> Document:
         text=_clean(document.text),
         title=" ".join(_clean(document.title).split()),
         tags=tuple(_clean(tag) for tag in document.tags),
+        aliases=tuple(" ".join(_clean(alias).split()) for alias in document.aliases),
         metadata={_clean(key): _clean(value) for key, value in document.metadata.items()},
         links=tuple(replace(link, target=_clean(link.target)) for link in document.links),
     )
