@@ -57,7 +57,8 @@ _USELESS_ROWS: tuple[tuple[str, str, bool], ...] = (
     ("downloaded providers", ".terraform", True),
     ("build output", ".next .nuxt .svelte-kit .stack-work dist-newstyle", True),
     ("an archiver's leftovers", "__MACOSX", True),
-    ("deleted files", "$RECYCLE.BIN .Trash", True),
+    ("Obsidian's settings and plugins", ".obsidian", False),
+    ("deleted files", "$RECYCLE.BIN .Trash .trash", True),
     ("a file system's leftovers", "lost+found", True),
 )
 # A folder that holds such an entry is of no use whatever its name.
