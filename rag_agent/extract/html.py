@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from rag_agent.extract.encoding import decode
 from rag_agent.extract.languages import language_of
@@ -52,15 +53,27 @@ def _content(soup: BeautifulSoup) -> Tag:
     return soup
 
 
-def to_markdown(source: str) -> tuple[str, tuple[str, ...]]:
-    """Markdown of an HTML fragment, and warnings. Words are not escaped: ``snake_case`` stays."""
-    return _markdown(_soup(source))
+def to_markdown(source: str, *, inner_links: bool = True) -> tuple[str, tuple[str, ...]]:
+    """Markdown of an HTML fragment, and warnings. Words are not escaped: ``snake_case`` stays.
+
+    Without ``inner_links`` those that lead to no other site lose their target: they stay within
+    the book.
+    """
+    soup = _soup(source)
+    if soup.title:
+        soup.title.decompose()
+    for anchor in [] if inner_links else soup.find_all("a", href=True):
+        if not urlsplit(str(anchor["href"])).scheme:
+            anchor.unwrap()
+    return _markdown(soup)
 
 
 def _soup(source: str) -> BeautifulSoup:
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(source, "html.parser")
+    for instruction in soup.find_all(string=_is_instruction):
+        instruction.extract()
     for element in soup.find_all(_is_dropped):
         element.decompose()
     for anchor in soup.find_all("a", href=_WITHIN_PAGE):  # permalinks of headings, above all
@@ -69,6 +82,13 @@ def _soup(source: str) -> BeautifulSoup:
         else:
             anchor.decompose()
     return soup
+
+
+def _is_instruction(text: object) -> bool:
+    """``<?xml …?>``, which would be words of the page otherwise."""
+    from bs4.element import ProcessingInstruction
+
+    return isinstance(text, ProcessingInstruction)
 
 
 def _is_dropped(element: Tag) -> bool:
@@ -81,6 +101,7 @@ def _markdown(soup: Tag) -> tuple[str, tuple[str, ...]]:
     converter = MarkdownConverter(
         heading_style="ATX",
         bullets="-",
+        table_infer_header=True,  # rather than a header row of empty cells
         strip=["img"],
         escape_asterisks=False,
         escape_underscores=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rag_agent.errors import ExtractError, MissingDependency, TooLarge
@@ -12,6 +12,8 @@ from rag_agent.types import Document
 Extractor = Callable[[bytes, str], Document]
 """(bytes of a file, its POSIX path) → Document; may raise anything."""
 
+# Package that a reader imports → the extra of pyproject.toml that brings it.
+_EXTRAS: Mapping[str, str] = {"pptx": "office"}
 _LONGEST_DETAIL = 200  # characters; some parsers quote the file in their message
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -53,7 +55,9 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
         raise
     except ImportError as error:
         package = (error.name or "a library").partition(".")[0]
-        fix = f"{error}; install it beside rag_agent: pip install {package}"
+        extra = _EXTRAS.get(package)
+        fix = f'pip install "rag_agent[{extra}]"' if extra else f"pip install {package}"
+        fix = f"{error}; install it beside rag_agent: {fix}"
         raise MissingDependency(path, "library missing", fix) from error
     except RecursionError as error:
         raise ExtractError(path, "nested too deeply") from error
