@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
+import zipfile
 from typing import Any
 
-from rag_agent.extract.archive import open_archive
+from rag_agent.extract.archive import open_archive, repacked
 from rag_agent.extract.html import to_markdown
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import of_office
+from rag_agent.extract.ooxml import drawn
 from rag_agent.extract.registry import extractor
 from rag_agent.types import Document
 
@@ -19,6 +22,15 @@ p[style-name='Title'] => h1:fresh
 p[style-name='Subtitle'] => p:fresh
 comment-reference => sup
 """
+# Elements of formulas (ECMA-376 part 1, 22.1) and of ruby (17.3.3.25), by the prefixes of Word.
+_UNKNOWN = re.compile(rb"<m:oMath\b|<w:ruby>")
+_REWRITTEN = (
+    (re.compile(rb"<m:(\w*Pr)\b[^>]*(?:/>|>.*?</m:\1>)", re.DOTALL), b""),
+    (re.compile(rb"<w:ruby(Pr)>.*?</w:rubyPr>|<w:rt>.*?</w:rt>", re.DOTALL), b""),
+    (re.compile(rb"<(/?)m:(r|t)\b"), rb"<\1w:\2"),
+    (re.compile(rb"<(/?)(?:m:\w+|w:ruby|w:rubyBase)\b[^>]*?(/?)>"), rb"<\1w:smartTag\2>"),
+)
+_DIAGRAMS = re.compile(r"word/diagrams/data\d*\.xml")
 
 
 @extractor("docx", isolated=True)
@@ -28,9 +40,10 @@ def read(data: bytes, path: str) -> Document:
 
     archive = open_archive(data, path, "word/document")
     source = mammoth.convert_to_html(
-        io.BytesIO(data), style_map=_STYLES, convert_image=_description
+        _readable(archive, data), style_map=_STYLES, convert_image=_description
     ).value
     text, warnings = to_markdown(source)
+    text = "\n\n".join((text.rstrip("\n"), *drawn(archive, _DIAGRAMS))).lstrip("\n") + "\n"
     heading, links = title_and_links(text)
     return Document(
         path=path,
@@ -42,6 +55,22 @@ def read(data: bytes, path: str) -> Document:
         warnings=warnings,
         **of_office(archive).fields(heading),
     )
+
+
+def _readable(archive: zipfile.ZipFile, data: bytes) -> io.BytesIO:
+    """The file, with formulas and ruby as plain runs, since mammoth drops what it does not know."""
+    if not any(
+        name.startswith("word/document") and _UNKNOWN.search(archive.read(name))
+        for name in archive.namelist()
+    ):
+        return io.BytesIO(data)
+    return io.BytesIO(repacked(archive, _plain))
+
+
+def _plain(part: bytes) -> bytes:
+    for pattern, replacement in _REWRITTEN:
+        part = pattern.sub(replacement, part)
+    return part
 
 
 def _description(image: Any) -> list[Any]:

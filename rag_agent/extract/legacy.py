@@ -8,9 +8,8 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rag_agent.errors import UnsupportedFormat
 from rag_agent.extract import docx, html, pptx, rtf, text, xlsx
-from rag_agent.extract.archive import is_compound, refuse_compound
+from rag_agent.extract.archive import is_compound, refuse_compound, refuse_old
 from rag_agent.extract.registry import Extractor, extractor
 from rag_agent.types import Document
 
@@ -22,15 +21,6 @@ _PARTS: Mapping[str, Extractor] = {
     "word/document": docx.read,
     "ppt/presentation": pptx.read,
     "xl/workbook": xlsx.read,
-}
-_OLD = {
-    "doc": ("old Word format", "save it as .docx"),
-    "dot": ("old Word format", "save it as .docx"),
-    "xls": ("old Excel format", "save it as .xlsx"),
-    "xlt": ("old Excel format", "save it as .xlsx"),
-    "ppt": ("old PowerPoint format", "save it as .pptx"),
-    "pps": ("old PowerPoint format", "save it as .pptx"),
-    "pot": ("old PowerPoint format", "save it as .pptx"),
 }
 
 
@@ -55,5 +45,5 @@ def read(data: bytes, path: str) -> Document:
             if any(name.startswith(part) for name in names):
                 return read_part(data, path)
     if b"\0" in data or beginning.lstrip().startswith(b"<?xml"):
-        raise UnsupportedFormat(path, *_OLD[path.rpartition(".")[2].lower()])
+        refuse_old(path)
     return text.read(data, path)

@@ -32,9 +32,12 @@ _NO_SUBJECT = "(no subject)"
 @extractor("eml", isolated=True)
 def read_message(data: bytes, path: str) -> Document:
     """One message; messages that it forwards as attachments follow under headings of their own."""
-    if not _HEADERS.match(data.lstrip()[:1000]):
+    data = data.lstrip()
+    if beginning := _FROM_LINE.match(data):  # some programs leave it there
+        data = data[beginning.end() :]
+    if not _HEADERS.match(data[:1000]):
         raise ExtractError(path, "cannot be parsed", "no headers of a mail at its beginning")
-    return _document([_parse(data.lstrip())], path, "eml")
+    return _document([_parse(data)], path, "eml")
 
 
 @extractor("mbox", isolated=True)

@@ -46,6 +46,10 @@ _EPUB_KEYS: Mapping[str, str] = {
     f"{_DUBLIN_CORE}subject": "keywords",
     f"{_DUBLIN_CORE}date": "created",
 }
+# The first days of the calendars of programs, which are written when nobody knew the day.
+_ZEROS = frozenset(
+    ("0001-01-01", "1601-01-01", "1899-12-30", "1899-12-31", "1904-01-01", "1970-01-01")
+)
 _BETWEEN_KEYWORDS = re.compile(r"[,;\n]")
 _BETWEEN_AUTHORS = re.compile(r"\s*;\s*")
 
@@ -82,7 +86,10 @@ def properties(pairs: Iterable[tuple[str, str]]) -> Properties:
     if "author" in found:
         authors = (name for value in found["author"] for name in _BETWEEN_AUTHORS.split(value))
         found["author"] = ["; ".join(dict.fromkeys(filter(None, authors)))]
-    metadata = {key: values[0] for key, values in found.items()}
+    times = {"created", "modified"}
+    metadata = {
+        key: values[0] for key, values in found.items() if key not in times or day(values[0])
+    }
     return Properties(title, tuple(dict.fromkeys(filter(None, written))), metadata)
 
 
@@ -92,11 +99,12 @@ def keywords(written: str) -> list[str]:
 
 
 def day(written: str) -> str:
-    """ISO date of a date or a time that begins with one, else ""."""
+    """ISO date of a date or a time that begins with one, else "", also for a clock's zero."""
     try:
-        return date.fromisoformat(written[:10]).isoformat()
+        found = date.fromisoformat(written[:10]).isoformat()
     except ValueError:
         return ""
+    return "" if found in _ZEROS else found
 
 
 def of_office(archive: zipfile.ZipFile) -> Properties:

@@ -38,6 +38,9 @@ _LEFT_OUT = frozenset(
     """text:tracked-changes text:table-of-content text:sequence-decls text:note-citation
     text:linenumbering-configuration office:forms office:scripts office:settings
     presentation:footer presentation:date-time presentation:header text:page-number
+    presentation:footer-decl presentation:date-time-decl presentation:header-decl
+    text:bibliography-source text:illustration-index-source text:table-index-source
+    text:alphabetical-index-source text:user-index-source text:object-index-source
     text:bibliography-configuration dc:creator dc:date text:sender-initials""".split()
 )
 _TAGS: Mapping[str, str] = {

@@ -9,12 +9,16 @@ from typing import Any
 from rag_agent.extract.archive import open_archive
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import of_office
+from rag_agent.extract.ooxml import paragraphs, transitional
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml
 from rag_agent.extract.tables import one_line, table
 from rag_agent.types import Document
 
-_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_COMMENTS = (
+    "{http://schemas.openxmlformats.org/presentationml/2006/main}text",
+    "{http://schemas.openxmlformats.org/drawingml/2006/main}t",
+)
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
@@ -22,11 +26,13 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 @extractor("pptx", isolated=True)
 def read(data: bytes, path: str) -> Document:
     """Slides in order; what the master repeats on each (footer, date, number) is left out."""
-    from pptx import Presentation
+    from pptx.package import Package  # pptx.Presentation refuses slide shows and templates
 
     archive = open_archive(data, path, "ppt/presentation")
+    package = Package.open(transitional(archive, data, "ppt/presentation.xml"))
+    presentation: Any = package.main_document_part
     blocks: list[str] = []
-    for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, start=1):
+    for number, slide in enumerate(presentation.presentation.slides, start=1):
         blocks += _slide(slide, number)
     text = "\n\n".join(filter(None, blocks)) + "\n" if blocks else ""
     heading, links = title_and_links(text)
@@ -51,6 +57,15 @@ def _slide(slide: Any, number: int) -> Iterator[str]:
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
         yield f"Notes: {notes}" if notes else ""
+    for relation in slide.part.rels.values():
+        if relation.reltype.endswith("/comments") and not relation.is_external:
+            yield from (f"Comment: {text}" for text in _comments(relation.target_part.blob))
+
+
+def _comments(data: bytes) -> Iterator[str]:
+    """Those of PowerPoint before 2021 (ECMA-376 part 1, 19.4.5), and those since."""
+    words = (element for element in parse_xml(io.BytesIO(data)).iter() if element.tag in _COMMENTS)
+    return (text for text in map(one_line, (word.text or "" for word in words)) if text)
 
 
 def _shape(shape: Any) -> Iterator[str]:
@@ -85,7 +100,10 @@ def _paragraphs(frame: Any, *, bullets: bool) -> str:
 
 
 def _run(run: Any) -> str:
-    address = run.hyperlink.address
+    try:
+        address = run.hyperlink.address
+    except KeyError:  # a link that leads nowhere in the file
+        address = None
     return f"[{run.text}]({address})" if address and run.text.strip() else run.text
 
 
@@ -111,5 +129,4 @@ def _diagram(shape: Any) -> Iterator[str]:
     """The texts of SmartArt, which lie in a part of their own (ECMA-376 part 1, 21.4)."""
     for ids in shape._element.iter(f"{_DIAGRAM}relIds"):
         part = shape.part.related_part(ids.get(f"{_RELATION}dm"))
-        for paragraph in parse_xml(io.BytesIO(part.blob)).iter(f"{_DRAWING}p"):
-            yield one_line("".join(text.text or "" for text in paragraph.iter(f"{_DRAWING}t")))
+        yield from paragraphs(io.BytesIO(part.blob))

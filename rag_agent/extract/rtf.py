@@ -40,6 +40,8 @@ _LOOKS_LIKE_HEADING = re.compile(r"^( {0,3})(#{1,6}(?:\s|$))", re.MULTILINE)
 _LIST_LINE = re.compile(rf"^\s*{_ITEM}\s*(\w{{1,5}}[.)])?[^\w\t]*\t?\s*")
 _SOFT_HYPHEN = "\xad"
 
+# OpenOffice marks styles inside of groups as what may be skipped; striprtf then skips the group.
+_STYLE_INSIDE = re.compile(r"(?<![{\s])\\\*\\cs(?=\d)")
 _PICTURE = re.compile(r"\{(?:\\\*)?\\(?:pict|shppict|objdata|themedata|datastore)(?![a-z])")
 _BOX = re.compile(r"\{\\shptxt(?![a-z])")
 _NOTE = re.compile(r"\{(?:\\\*)?\\footnote(?![a-z])(?:\\ftnalt)?")
@@ -64,6 +66,7 @@ def read(data: bytes, path: str) -> Document:
     source = data.decode(encoding, "replace")
     if "\\bin" not in source:  # bytes may hold any brace; striprtf knows how many to skip
         source, _ = _without(source, _PICTURE)
+    source = _STYLE_INSIDE.sub(r"\\cs", source)
     source, boxes = _without(source, _BOX)
     source, notes = _without(source, _NOTE)
     source, comments = _without(source, _COMMENT)
@@ -146,8 +149,8 @@ def _markdown(text: str) -> str:
     *with_rows, rest = text.split(_ROW)
     for segment in with_rows:
         before, begins, row = segment.partition(_ROW_BEGINS)
-        if not begins:  # a row may keep the definition of the one above
-            before, row = "", before
+        if not begins or _CELL in before:  # its definition is that of the row above, or comes last
+            before, row = "", segment
         if before.strip():
             blocks += [table(rows), _paragraphs(before)]
             rows = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -12,12 +11,14 @@ from typing import Any
 from rag_agent.errors import UnsupportedFormat
 from rag_agent.extract.archive import open_archive
 from rag_agent.extract.metadata import of_office
+from rag_agent.extract.ooxml import drawn, transitional
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml
 from rag_agent.extract.tables import Workbook, one_line
 from rag_agent.types import Document
 
 _COMMENTS = re.compile(r"xl/(?:comments/)?comments?\d*\.xml")
+_DRAWINGS = re.compile(r"xl/(?:drawings/drawing|diagrams/data)\d*\.xml")
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
@@ -30,7 +31,10 @@ def read(data: bytes, path: str) -> Document:
     if "xl/workbook.bin" in archive.namelist():
         raise UnsupportedFormat(path, "binary Excel format", "save it as .xlsx")
     book = openpyxl.load_workbook(
-        io.BytesIO(data), read_only=True, data_only=True, keep_links=False
+        transitional(archive, data, "xl/workbook.xml"),
+        read_only=True,
+        data_only=True,
+        keep_links=False,
     )
     result = Workbook()
     for sheet in book.worksheets:
@@ -39,7 +43,8 @@ def read(data: bytes, path: str) -> Document:
         result.add(sheet.title, _rows(sheet))
         if result.full:
             break
-    result.add("Comments", list(_comments(archive)))
+    result.add("Drawings", [[text] for text in drawn(archive, _DRAWINGS)])
+    result.add("Comments", [[text] for text in _comments(archive)])
     return Document(
         path=path,
         kind="prose",
@@ -71,7 +76,7 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _comments(archive: zipfile.ZipFile) -> Iterator[Sequence[str]]:
+def _comments(archive: zipfile.ZipFile) -> Iterator[str]:
     """Cell and text of the notes (ECMA-376 part 1, 18.7), in the order of their parts."""
     for name in sorted(archive.namelist()):
         if not _COMMENTS.fullmatch(name):
@@ -79,4 +84,4 @@ def _comments(archive: zipfile.ZipFile) -> Iterator[Sequence[str]]:
         with archive.open(name) as part:
             for comment in parse_xml(part).iter(f"{_MAIN}comment"):
                 text = "".join(piece.text or "" for piece in comment.iter(f"{_MAIN}t"))
-                yield [f"{comment.get('ref', '')}: {one_line(text)}"]
+                yield f"{comment.get('ref', '')}: {one_line(text)}"
