@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 import zipfile
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rag_agent.extract import html, mail, rtf
 from rag_agent.extract.archive import open_archive, repacked
 from rag_agent.extract.html import to_markdown
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import of_office
 from rag_agent.extract.ooxml import drawn
-from rag_agent.extract.registry import extractor
+from rag_agent.extract.registry import Extractor, extractor
 from rag_agent.types import Document
 
 # mammoth knows Heading 1 to 6; these two it would turn into plain paragraphs.
@@ -20,6 +23,9 @@ from rag_agent.types import Document
 _STYLES = """
 p[style-name='Title'] => h1:fresh
 p[style-name='Subtitle'] => p:fresh
+p[style-name='Heading 7'] => h6:fresh
+p[style-name='Heading 8'] => h6:fresh
+p[style-name='Heading 9'] => h6:fresh
 comment-reference => sup
 """
 # Elements of formulas (ECMA-376 part 1, 22.1) and of ruby (17.3.3.25), by the prefixes of Word.
@@ -30,6 +36,14 @@ _REWRITTEN = (
     (re.compile(rb"<(/?)m:(r|t)\b"), rb"<\1w:\2"),
     (re.compile(rb"<(/?)(?:m:\w+|w:ruby|w:rubyBase)\b[^>]*?(/?)>"), rb"<\1w:smartTag\2>"),
 )
+_IMPORTS: Mapping[str, Extractor] = {
+    ".htm": html.read,
+    ".html": html.read,
+    ".xhtml": html.read,
+    ".mht": mail.read_message,
+    ".mhtml": mail.read_message,
+    ".rtf": rtf.read,
+}
 _DIAGRAMS = re.compile(r"word/diagrams/data\d*\.xml")
 
 
@@ -43,7 +57,8 @@ def read(data: bytes, path: str) -> Document:
         _readable(archive, data), style_map=_STYLES, convert_image=_description
     ).value
     text, warnings = to_markdown(source)
-    text = "\n\n".join((text.rstrip("\n"), *drawn(archive, _DIAGRAMS))).lstrip("\n") + "\n"
+    parts = (text, *_imported(archive, path), *drawn(archive, _DIAGRAMS))
+    text = "\n\n".join(filter(None, (part.strip("\n") for part in parts))) + "\n"
     heading, links = title_and_links(text)
     return Document(
         path=path,
@@ -55,6 +70,14 @@ def read(data: bytes, path: str) -> Document:
         warnings=warnings,
         **of_office(archive).fields(heading),
     )
+
+
+def _imported(archive: zipfile.ZipFile, path: str) -> Iterator[str]:
+    """What Word takes in as it opens the file (ECMA-376 part 1, 17.17.2): all, with some makers."""
+    for name in sorted(archive.namelist()):
+        read_part = _IMPORTS.get(posixpath.splitext(name)[1].lower())
+        if read_part and name.startswith("word/"):
+            yield read_part(archive.read(name), path).text
 
 
 def _readable(archive: zipfile.ZipFile, data: bytes) -> io.BytesIO:
@@ -74,6 +97,6 @@ def _plain(part: bytes) -> bytes:
 
 
 def _description(image: Any) -> list[Any]:
-    from mammoth import html
+    from mammoth.html import text
 
-    return [html.text(image.alt_text)] if image.alt_text else []
+    return [text(image.alt_text)] if image.alt_text else []

@@ -50,7 +50,7 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
     The text that comes out can be stored: it holds no lone surrogates and no NUL.
     """
     try:
-        return _storable(read(data, path))
+        return _storable(_checked(read(data, path), data))
     except ExtractError:
         raise
     except ImportError as error:
@@ -65,6 +65,13 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
         raise TooLarge(path, "needs too much memory") from error
     except Exception as error:  # parsers raise anything, and one bad file must not end a sync
         raise ExtractError(path, "cannot be parsed", _detail(error)) from error
+
+
+def _checked(document: Document, data: bytes) -> Document:
+    """With a warning where a file that holds something has given no text, and nothing said why."""
+    if not document.converted or document.warnings or document.text.strip() or not data.strip():
+        return document
+    return replace(document, warnings=("no text in it",))
 
 
 def _detail(error: Exception) -> str:

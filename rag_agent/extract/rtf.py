@@ -71,6 +71,7 @@ def read(data: bytes, path: str) -> Document:
     source, notes = _without(source, _NOTE)
     source, comments = _without(source, _COMMENT)
     end = _group_end(source, source.find("{") + 1)
+    cut_off = end == len(source)
     for heading, texts in (("", boxes), ("Notes", notes), ("Comments", comments)):
         source = source[:end] + "".join(_appended(heading, texts)) + source[end:]
         end = _group_end(source, source.find("{") + 1)
@@ -83,6 +84,7 @@ def read(data: bytes, path: str) -> Document:
         language="rtf",
         links=links,
         converted=True,
+        warnings=("cut off before its end",) if cut_off else (),
         **_properties(source, encoding).fields(heading),
     )
 

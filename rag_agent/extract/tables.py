@@ -63,7 +63,9 @@ class Workbook:
         return self._text <= 0 or self._cells <= 0
 
     def add(self, name: str, rows: Rows) -> None:
-        """One more sheet, as far as the limits allow."""
+        """One more sheet, as far as the limits allow; nothing of it once they are reached."""
+        if self.full:
+            return
         heading = len(self._blocks)
         for row, block in _blocks(self._counted(rows)):
             self._blocks.append(block)
