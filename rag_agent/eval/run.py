@@ -200,7 +200,10 @@ def _read(path: Path) -> Iterator[tuple[str, list[Result], float | None]]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"cannot read the run {path}: {error}") from error
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise QueryError(
+            f"cannot read the run {path} ({why}); `rag-agent eval run` writes runs"
+        ) from error
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
