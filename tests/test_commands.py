@@ -96,7 +96,7 @@ def test_index_reports_what_it_leaves_out_with_reasons(project: Path) -> None:
 def test_index_of_a_folder_with_nothing_to_index_says_so(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     said = text("index", str(tmp_path / "empty"))
-    assert said.startswith(f"no indexable files found in {tmp_path / 'empty'}; `rag-agent ext list`")
+    assert said.startswith(f"no indexable files found in {tmp_path / 'empty'}; `rag-agent ext")
     assert "Indexed" not in said
 
 
@@ -420,7 +420,9 @@ def test_a_filter_may_begin_with_what_it_excludes() -> None:
     assert parse(["search", "--", "--where", "-x"]).arguments.query == ["--where", "-x"]
 
 
-@pytest.mark.parametrize(("extension", "why"), [("env", "variables"), (".pem", "keys"), ("min.js", "minified")])
+@pytest.mark.parametrize(
+    ("extension", "why"), [("env", "variables"), (".pem", "keys"), ("min.js", "minified")]
+)
 def test_an_extension_of_which_nothing_would_be_indexed_is_refused(
     project: Path, extension: str, why: str
 ) -> None:

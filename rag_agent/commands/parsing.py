@@ -124,7 +124,7 @@ def _value(word: str) -> str:
 
 
 def _with_values(verb: Verb, words: list[str]) -> list[str]:
-    """``--where -path:tests/*`` as ``--where=-path:tests/*``: argparse takes no value with a dash."""
+    """``--where -path:a`` as ``--where=-path:a``: argparse takes no value that begins so."""
     arguments = [*verb.arguments, *GLOBAL_OPTIONS]
     options = {"-h", "--help", "--", *(way for one in arguments for way in option_strings(one))}
     takes_value = {one.name for one in arguments if one.option and one.metavar}
