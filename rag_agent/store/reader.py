@@ -284,3 +284,7 @@ class Reader:
     def check(self) -> list[str]:
         """What is wrong with the file, as sentences; empty when it is sound."""
         return maintenance.check(self._database)
+
+    def damaged_copies(self) -> list[str]:
+        """Names of files beside it that were damaged; ``refresh_statistics`` mends them."""
+        return maintenance.damaged_copies(self._database)
