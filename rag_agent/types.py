@@ -175,7 +175,8 @@ class Hit:
 
     Of a long document these are up to four. ``score`` orders; ``evidence`` decides whether the hit
     may be injected. ``signals`` names what the score is made of. ``stale`` means the file changed
-    on disk and could not be synced. ``address`` opens a file in a vault in Obsidian.
+    on disk and could not be synced. ``doubles`` are further files that say the same, as hits of
+    their own. ``address`` opens a file in a vault in Obsidian.
     """
 
     path: str
@@ -187,8 +188,13 @@ class Hit:
     converted: bool = False
     stale: bool = False
     document: StoredDocument | None = None
-    copies: tuple[str, ...] = ()
+    doubles: tuple[Hit, ...] = ()
     address: str = ""
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """The files that say the same."""
+        return tuple(double.path for double in self.doubles)
 
 
 @dataclass(frozen=True, slots=True)
