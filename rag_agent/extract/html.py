@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -44,6 +45,8 @@ _META = {
     "article:modified_time": "modified",
     "dc.publisher": "publisher",
 }
+_CELLS = ("td", "th")
+_MOST_ROWS = 1_000  # that one cell spans; a page may declare any number
 _WITHIN_PAGE = re.compile("#")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*\n\s*")
 _TRAILING = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
@@ -116,6 +119,8 @@ def _soup(source: str) -> BeautifulSoup:
         instruction.extract()
     for element in soup.find_all(_is_dropped):
         element.decompose()
+    for cell in soup.find_all(_CELLS, rowspan=True):
+        _repeat_below(cell)
     for anchor in soup.find_all("a", href=_WITHIN_PAGE):  # permalinks of headings, above all
         if any(character.isalnum() for character in anchor.get_text()):
             anchor.unwrap()
@@ -129,6 +134,31 @@ def _is_instruction(text: object) -> bool:
     from bs4.element import ProcessingInstruction
 
     return isinstance(text, ProcessingInstruction)
+
+
+def _repeat_below(cell: Tag) -> None:
+    """Put a copy of a cell that spans rows into each, so that every row says all and is aligned."""
+    rows = str(cell["rowspan"])
+    del cell["rowspan"]
+    row = cell.find_parent("tr")
+    if row is None or not rows.isdecimal():
+        return
+    place = sum(_width(before) for before in cell.find_previous_siblings(_CELLS))
+    for below in row.find_next_siblings("tr", limit=min(int(rows), _MOST_ROWS) - 1):
+        cells = below.find_all(_CELLS, recursive=False)
+        column = 0
+        for other in cells:
+            if column >= place:
+                other.insert_before(copy(cell))
+                break
+            column += _width(other)
+        else:
+            below.append(copy(cell))
+
+
+def _width(cell: Tag) -> int:
+    columns = str(cell.get("colspan") or "1")
+    return int(columns) if columns.isdecimal() else 1
 
 
 def _is_dropped(element: Tag) -> bool:

@@ -10,6 +10,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from html import escape
 from typing import IO
 from xml.etree.ElementTree import Element
@@ -94,6 +95,7 @@ def name_of(element: Element) -> str:
     return short_name(element.tag)
 
 
+@lru_cache(maxsize=4096)
 def short_name(tag: str) -> str:
     """``text:p`` or ``table:name`` for what ElementTree spells out."""
     if match := _NAMESPACE.match(tag):

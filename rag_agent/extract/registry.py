@@ -12,8 +12,8 @@ from rag_agent.types import Document
 Extractor = Callable[[bytes, str], Document]
 """(bytes of a file, its POSIX path) → Document; may raise anything."""
 
-# Package that a reader imports → the extra of pyproject.toml that brings it.
-_EXTRAS: Mapping[str, str] = {"pptx": "office"}
+EXTRAS: Mapping[str, str] = {"pptx": "office"}
+"""Package that a reader imports → the extra of pyproject.toml that brings it."""
 _LONGEST_DETAIL = 200  # characters; some parsers quote the file in their message
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -55,7 +55,7 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
         raise
     except ImportError as error:
         package = (error.name or "a library").partition(".")[0]
-        extra = _EXTRAS.get(package)
+        extra = EXTRAS.get(package)
         fix = f'pip install "rag_agent[{extra}]"' if extra else f"pip install {package}"
         fix = f"{error}; install it beside rag_agent: {fix}"
         raise MissingDependency(path, "library missing", fix) from error

@@ -16,8 +16,8 @@ _WIDEST_HEADER = 400
 _NUMBER = re.compile(r"[-+(]?[\d.,:/ ]*\d[\d.,:/ %)]*$")
 _BLANKS = re.compile(r"\s+")
 
-Rows = Iterable[Sequence[str]]
-"""Rows of a sheet from its top, each from its first column; what is empty is ""."""
+Rows = Iterable[tuple[int, Sequence[str]]]
+"""Number (from 1, rising) and cells of rows, from the first column on; what is empty is ""."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -79,10 +79,10 @@ class Workbook:
         if len(self._blocks) > heading:
             self._blocks.insert(heading, f"# {one_line(name)}")
 
-    def _counted(self, rows: Rows) -> Iterator[Sequence[str]]:
-        for row in rows:
+    def _counted(self, rows: Rows) -> Rows:
+        for number, row in rows:
             self._cells -= len(row) + 1
-            yield row
+            yield number, row
             if self._cells <= 0:
                 return
 
@@ -91,15 +91,14 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, str]]:
     """(number of the last row, Markdown) of each piece."""
     header: Sequence[str] | None = None
     piece: list[Sequence[str]] = []
-    size = number = 0
-    blank = True
-    for number, row in enumerate(rows, start=1):
+    size = number = last = 0
+    for number, row in rows:
         filled = [cell for cell in row if cell]
         if not filled:
-            blank = True
             continue
+        blank, last = number > last + 1, number
         if len(filled) == 1 and (blank or header is None):  # a title above a table, or a remark
-            yield from _piece(number - 1, header, piece)
+            yield from _piece(number, header, piece)
             yield number, one_line(filled[0])
             header, piece, size = None, [], 0
         elif header is None:
@@ -112,7 +111,6 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, str]]:
             if size > _PIECE:
                 yield from _piece(number, header, piece)
                 piece, size = [], sum(map(len, header))
-        blank = False
     yield from _piece(number, header, piece)
 
 
