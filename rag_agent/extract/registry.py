@@ -15,6 +15,8 @@ Extractor = Callable[[bytes, str], Document]
 EXTRAS: Mapping[str, str] = {"pptx": "office"}
 """Package that a reader imports → the extra of pyproject.toml that brings it."""
 _LONGEST_DETAIL = 200  # characters; some parsers quote the file in their message
+# Soft hyphens, word joiners and marks of byte order stand inside of words, which nobody finds then.
+_INVISIBLE = dict.fromkeys((0xAD, 0x2060, 0xFEFF))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -81,9 +83,10 @@ def _detail(error: Exception) -> str:
 
 
 def _storable(document: Document) -> Document:
+    text = _clean(document.text)
     return replace(
         document,
-        text=_clean(document.text),
+        text=text.translate(_INVISIBLE) if document.converted else text,
         title=" ".join(_clean(document.title).split()),
         tags=tuple(_clean(tag) for tag in document.tags),
         aliases=tuple(" ".join(_clean(alias).split()) for alias in document.aliases),

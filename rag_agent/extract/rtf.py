@@ -38,7 +38,6 @@ _MARKS: Mapping[str, str] = {
 _HEADING_LINE = re.compile(rf"^[ \t{_ITEM}]*({_HEADING}+)[ \t{_ITEM}]*(?=\S)", re.MULTILINE)
 _LOOKS_LIKE_HEADING = re.compile(r"^( {0,3})(#{1,6}(?:\s|$))", re.MULTILINE)
 _LIST_LINE = re.compile(rf"^\s*{_ITEM}\s*(\w{{1,5}}[.)])?[^\w\t]*\t?\s*")
-_SOFT_HYPHEN = "\xad"
 
 # OpenOffice marks styles inside of groups as what may be skipped; striprtf then skips the group.
 _STYLE_INSIDE = re.compile(r"(?<![{\s])\\\*\\cs(?=\d)")
@@ -144,7 +143,7 @@ def _mark(match: re.Match[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    text = text.replace("\0", "").replace(_SOFT_HYPHEN, "")
+    text = text.replace("\0", "")
     text = _LOOKS_LIKE_HEADING.sub(r"\1\\\2", text)
     blocks: list[str] = []
     rows: list[list[str]] = []
