@@ -46,7 +46,8 @@ _META = {
     "dc.publisher": "publisher",
 }
 _CELLS = ("td", "th")
-_MOST_ROWS = 1_000  # that one cell spans; a page may declare any number
+# Of cells that span rows, in a page: more are no table that was made for reading.
+_MOST_COPIES = 5_000
 _WITHIN_PAGE = re.compile("#")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*\n\s*")
 _TRAILING = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
@@ -119,8 +120,10 @@ def _soup(source: str) -> BeautifulSoup:
         instruction.extract()
     for element in soup.find_all(_is_dropped):
         element.decompose()
+    copies = 0
     for cell in soup.find_all(_CELLS, rowspan=True):
-        _repeat_below(cell)
+        if copies < _MOST_COPIES:
+            copies += _repeat_below(cell)
     for anchor in soup.find_all("a", href=_WITHIN_PAGE):  # permalinks of headings, above all
         if any(character.isalnum() for character in anchor.get_text()):
             anchor.unwrap()
@@ -136,15 +139,20 @@ def _is_instruction(text: object) -> bool:
     return isinstance(text, ProcessingInstruction)
 
 
-def _repeat_below(cell: Tag) -> None:
-    """Put a copy of a cell that spans rows into each, so that every row says all and is aligned."""
-    rows = str(cell["rowspan"])
+def _repeat_below(cell: Tag) -> int:
+    """Put a copy of a cell that spans rows into each, so that every row says all and is aligned.
+
+    Returns the number of copies.
+    """
+    written = str(cell["rowspan"])
     del cell["rowspan"]
     row = cell.find_parent("tr")
-    if row is None or not rows.isdecimal():
-        return
+    count = min(int(written), _MOST_COPIES) - 1 if written.isdecimal() else 0
+    if row is None or count < 1:
+        return 0
     place = sum(_width(before) for before in cell.find_previous_siblings(_CELLS))
-    for below in row.find_next_siblings("tr", limit=min(int(rows), _MOST_ROWS) - 1):
+    rows_below = row.find_next_siblings("tr", limit=count)
+    for below in rows_below:
         cells = below.find_all(_CELLS, recursive=False)
         column = 0
         for other in cells:
@@ -154,6 +162,7 @@ def _repeat_below(cell: Tag) -> None:
             column += _width(other)
         else:
             below.append(copy(cell))
+    return len(rows_below)
 
 
 def _width(cell: Tag) -> int:
