@@ -26,7 +26,7 @@ _MOST_REPEATED = 1_000
 @extractor("ods", isolated=True)
 def read(data: bytes, path: str) -> Document:
     """Cells as they are shown, sheet by sheet; a comment follows the text of its cell."""
-    stream, found = open_content(data, path)
+    stream, _, found = open_content(data, path)
     result = Workbook()
     events = xml_events(stream)
     for event, element in events:

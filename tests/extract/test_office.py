@@ -59,6 +59,57 @@ def test_formulas_and_the_text_below_ruby_of_a_word_document_are_found() -> None
     assert "## Psurgeheight港\n" in text
 
 
+@pytest.mark.parametrize(
+    "element",
+    ["w:fldSimple w:instr='AUTHOR'", "w:moveTo w:id='1'", "w:customXml", "w:bdo w:val='rtl'"],
+)
+def test_runs_inside_of_fields_and_other_elements_of_a_word_document_are_found(
+    element: str,
+) -> None:
+    run = f"<{element}><w:r><w:t> moved</w:t></w:r></{element.partition(' ')[0]}>"
+    data = _changed("tender.docx", ("<w:t>Prices</w:t></w:r>", f"<w:t>P</w:t></w:r>{run}"))
+    assert "## P moved\n" in extract(data, "a.docx").text
+
+
+def test_a_chart_of_a_kind_that_the_library_does_not_know_is_read() -> None:
+    data = _changed("briefing.pptx", ("c:barChart>", "c:bar3DChart>"))
+    assert "|  | Gales |\n| --- | --- |\n| January | 7 |" in extract(data, "a.pptx").text
+
+
+def test_a_chart_in_a_word_document_is_found() -> None:
+    with zipfile.ZipFile(FORMATS / "briefing.pptx") as archive:
+        (name,) = (name for name in archive.namelist() if name.startswith("ppt/charts/chart"))
+        chart = archive.read(name).decode()
+    data = _changed("tender.docx", **{"word/charts/chart1.xml": chart})
+    assert "| January | 7 |" in extract(data, "a.docx").text
+
+
+def test_a_slide_whose_title_is_a_picture_has_a_number_for_a_heading() -> None:
+    picture = (
+        '<p:pic><p:nvPicPr><p:cNvPr id="99" name="t" descr="The bay"/><p:cNvPicPr/><p:nvPr>'
+        '<p:ph type="title"/></p:nvPr></p:nvPicPr><p:blipFill/><p:spPr/></p:pic>'
+    )
+    end = "</p:graphicFrame></p:spTree>"  # of the slide with the chart alone
+    data = _changed("briefing.pptx", (end, f"</p:graphicFrame>{picture}</p:spTree>"))
+    text = extract(data, "a.pptx").text
+    assert text.endswith("| February | 4 |\n\nThe bay\n")
+    assert "\n# Slide 3\n" in text
+
+
+def test_a_formula_in_an_open_document_is_found_as_it_was_typed() -> None:
+    formula = (
+        "<math xmlns='http://www.w3.org/1998/Math/MathML'><semantics><mi>v</mi>"
+        "<annotation encoding='StarMath 5.0'>v = sqrt{g h}</annotation></semantics></math>"
+    )
+    shown = '<draw:object xlink:href="./Object 1"/>'
+    data = _changed(
+        "order.odt",
+        ("<text:p text:style-name", f"<text:p>{shown}</text:p><text:p text:style-name"),
+        **{"Object 1/content.xml": formula},
+    )
+    assert "v = sqrt{g h}" in extract(data, "a.odt").text
+
+
 def test_what_a_word_document_takes_in_as_it_is_opened_is_found() -> None:
     data = _changed("tender.docx", **{"word/afchunk.html": "<h1>Annex</h1><p>Bollards</p>"})
     assert extract(data, "a.docx").text.endswith("# Annex\n\nBollards\n")
