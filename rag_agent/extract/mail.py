@@ -16,14 +16,13 @@ from rag_agent.extract.html import to_markdown
 from rag_agent.extract.languages import language_of
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import properties
+from rag_agent.extract.plain import literal, one_line
 from rag_agent.extract.registry import extractor
-from rag_agent.extract.tables import one_line
 from rag_agent.types import Document
 
 # A line that begins a message (RFC 4155); in the text of one it is written ">From ".
 _FROM_LINE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]*\d{4}[^\r\n]*\r?\n")
 _ESCAPED_FROM = re.compile(r"^>(>*From )", re.MULTILINE)
-_LOOKS_LIKE_HEADING = re.compile(r"^( {0,3})(#{1,6}(?:\s|$))", re.MULTILINE)
 _SHOWN = ("From", "To", "Cc", "Date")
 _HEADERS = re.compile(rb"^[!-9;-~]+:", re.MULTILINE)  # RFC 5322, 2.2
 _NO_SUBJECT = "(no subject)"
@@ -149,8 +148,7 @@ def _text(part: Message, warnings: dict[str, None]) -> str:
         text, lost = to_markdown(source)
         warnings |= dict.fromkeys(lost)
         return text
-    # Lines that only look like headings of Markdown would be cut at, and name what follows.
-    return _LOOKS_LIKE_HEADING.sub(r"\1\\\2", _ESCAPED_FROM.sub(r"\1", source))
+    return literal(_ESCAPED_FROM.sub(r"\1", source))
 
 
 def _decoded(part: Message) -> tuple[str, tuple[str, ...]]:

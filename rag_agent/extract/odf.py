@@ -20,9 +20,9 @@ from rag_agent.extract.archive import ENCRYPTED, WITHOUT_PASSWORD, open_archive
 from rag_agent.extract.html import to_markdown
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import Properties, of_odf
+from rag_agent.extract.plain import one_line
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml
-from rag_agent.extract.tables import one_line
 from rag_agent.types import Document
 
 _NAMESPACE = re.compile(r"\{urn:oasis:names:tc:opendocument:xmlns:(\w+):1\.0\}")

@@ -10,8 +10,9 @@ from typing import IO
 from xml.etree.ElementTree import Element
 
 from rag_agent.extract.archive import repacked
+from rag_agent.extract.plain import one_line
 from rag_agent.extract.safe_xml import parse_xml
-from rag_agent.extract.tables import one_line, table
+from rag_agent.extract.tables import table
 
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

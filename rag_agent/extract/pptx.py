@@ -10,9 +10,10 @@ from rag_agent.extract.archive import open_archive
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import of_office
 from rag_agent.extract.ooxml import chart, paragraphs, transitional
+from rag_agent.extract.plain import literal, one_line
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml
-from rag_agent.extract.tables import one_line, table
+from rag_agent.extract.tables import table
 from rag_agent.types import Document
 
 _COMMENTS = (
@@ -96,7 +97,7 @@ def _paragraphs(frame: Any, *, bullets: bool) -> str:
     for paragraph in frame.paragraphs:
         text = one_line("".join(_run(run) for run in paragraph.runs) or paragraph.text)
         if text:
-            lines.append("  " * paragraph.level + f"- {text}" if bullets else text)
+            lines.append("  " * paragraph.level + f"- {text}" if bullets else literal(text))
     return "\n".join(lines)
 
 

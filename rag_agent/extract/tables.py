@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from rag_agent.extract.plain import literal, one_line
+
 MOST_TEXT = 2_000_000
 """Characters of all sheets of a workbook; a text file may have as many (``maxFileBytes``)."""
 MOST_CELLS = 20_000_000
@@ -14,7 +16,6 @@ _PIECE = 1_000
 # With a wider header, a row is told as pairs of column and value: no line of it could be read.
 _WIDEST_HEADER = 400
 _NUMBER = re.compile(r"[-+(]?[\d.,:/ ]*\d[\d.,:/ %)]*$")
-_BLANKS = re.compile(r"\s+")
 
 Rows = Iterable[tuple[int, Sequence[str]]]
 """Number (from 1, rising) and cells of rows, from the first column on; what is empty is ""."""
@@ -36,11 +37,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 def _line(row: Sequence[str], columns: Sequence[int]) -> str:
     cells = (row[column] if column < len(row) else "" for column in columns)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in map(one_line, cells)) + " |"
-
-
-def one_line(text: str) -> str:
-    """The text with every run of blanks and line ends as one blank."""
-    return _BLANKS.sub(" ", text).strip()
 
 
 class Workbook:
@@ -99,7 +95,7 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, str]]:
         blank, last = number > last + 1, number
         if len(filled) == 1 and (blank or header is None):  # a title above a table, or a remark
             yield from _piece(number, header, piece)
-            yield number, one_line(filled[0])
+            yield number, literal(one_line(filled[0]))
             header, piece, size = None, [], 0
         elif header is None:
             is_header = not any(map(_NUMBER.match, filled))
@@ -121,7 +117,7 @@ def _piece(
         return
     if sum(map(len, header)) > _WIDEST_HEADER:
         for row in rows:
-            yield number, _record(header, row)
+            yield number, literal(_record(header, row))
     elif text := table([header, *rows]):
         yield number, text
 

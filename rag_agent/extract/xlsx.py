@@ -18,9 +18,10 @@ from rag_agent.errors import UnsupportedFormat
 from rag_agent.extract.archive import open_archive
 from rag_agent.extract.metadata import of_office
 from rag_agent.extract.ooxml import drawn, transitional
+from rag_agent.extract.plain import one_line
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml, xml_events
-from rag_agent.extract.tables import Workbook, one_line
+from rag_agent.extract.tables import Workbook
 from rag_agent.types import Document
 
 # ECMA-376 part 1: 18.3.1 sheets, rows and cells, 18.4 shared strings, 18.7 comments.

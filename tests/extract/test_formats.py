@@ -319,7 +319,7 @@ ROWS = (
     _prose("component.mdx", "markdown", "Live tide chart", '<TideChart station="inner-basin" />'),
     _prose("manual.rst", "rst", "Lock operation", "both gates report *latched*"),
     _prose("guide.adoc", "asciidoc", "Dredging guide", "echo sounder"),
-    _prose("log.org", "org", "Harbour master's log", "** TODO Replace the lamp"),
+    _prose("log.org", "org", "Harbour master's log", "** TODO Replace the lamp", tags=("log",)),
     _prose("paper.tex", "latex", "Seiches in a closed basin", r"\sqrt{gh}"),
     _prose("brief.typ", "typst", "Quay wall inspection", "caisson seven"),
     _prose("page.wiki", "wikitext", "Swing bridge", "VHF channel 12"),
