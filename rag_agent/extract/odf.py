@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import IO
@@ -114,7 +114,8 @@ def _is_encrypted(archive: zipfile.ZipFile) -> bool:
 
 def _read(data: bytes, path: str, language: str) -> Document:
     stream, archive, found = open_content(data, path)
-    text, warnings = to_markdown(_Converter(parse_xml(stream), archive).html())
+    converter = _Converter(parse_xml(stream), archive)
+    text, warnings = to_markdown(converter.html())
     heading, links = title_and_links(text)
     return Document(
         path=path,
@@ -122,10 +123,21 @@ def _read(data: bytes, path: str, language: str) -> Document:
         text=text,
         language=language,
         links=links,
+        pages=tuple(_pages(text, converter.slides)),
         converted=True,
         warnings=warnings,
         **found.fields(heading),
     )
+
+
+def _pages(text: str, slides: Sequence[str]) -> Iterator[int]:
+    """The lines at which the slides of these titles begin."""
+    titles = iter(slides)
+    title = next(titles, None)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if title is not None and line == f"# {title}":
+            yield number
+            title = next(titles, None)
 
 
 class _Converter:
@@ -137,7 +149,7 @@ class _Converter:
         self._flat = name_of(root) == "office:document"
         self._notes: list[str] = []
         self._comments: list[str] = []
-        self._slides = 0
+        self.slides: list[str] = []
         self._titles = _TITLES | {
             _attribute(style, "style:name")
             for style in root.iter()
@@ -238,10 +250,10 @@ class _Converter:
         yield _Converter(root, None).html()  # no archive: what it shows in turn is not followed
 
     def _slide(self, element: Element) -> Iterator[str]:
-        self._slides += 1
         frames = [child for child in element if _attribute(child, "presentation:class") == "title"]
         title = one_line("".join(frames[0].itertext())) if frames else ""
-        yield f"<h1>{escape(title or f'Slide {self._slides}')}</h1>"
+        self.slides.append(title or f"Slide {len(self.slides) + 1}")
+        yield f"<h1>{escape(self.slides[-1])}</h1>"
         for child in element:
             if child not in frames[:1]:
                 yield from self._element(child)

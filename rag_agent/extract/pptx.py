@@ -26,16 +26,18 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 @extractor("pptx", isolated=True)
 def read(data: bytes, path: str) -> Document:
-    """Slides in order; what the master repeats on each (footer, date, number) is left out."""
+    """Slides in order, as pages; what the master repeats (footer, date, number) is left out."""
     from pptx.package import Package  # pptx.Presentation refuses slide shows and templates
 
     archive = open_archive(data, path, "ppt/presentation")
     package = Package.open(transitional(archive, data, "ppt/presentation.xml"))
     presentation: Any = package.main_document_part
-    blocks: list[str] = []
+    text = ""
+    pages: list[int] = []
     for number, slide in enumerate(presentation.presentation.slides, start=1):
-        blocks += _slide(slide, number)
-    text = "\n\n".join(filter(None, blocks)) + "\n" if blocks else ""
+        pages.append(text.count("\n") + 1)
+        text += "\n\n".join(filter(None, _slide(slide, number))) + "\n\n"
+    text = text.removesuffix("\n")
     heading, links = title_and_links(text)
     return Document(
         path=path,
@@ -43,6 +45,7 @@ def read(data: bytes, path: str) -> Document:
         text=text,
         language="pptx",
         links=links,
+        pages=tuple(pages),
         converted=True,
         **of_office(archive).fields(heading),
     )

@@ -96,6 +96,17 @@ def test_a_slide_whose_title_is_a_picture_has_a_number_for_a_heading() -> None:
     assert "\n# Slide 3\n" in text
 
 
+@pytest.mark.parametrize("file", ["briefing.pptx", "regatta.pptx", "briefing.odp"])
+def test_slides_are_pages(file: str) -> None:
+    document = extract((FORMATS / file).read_bytes(), file)
+    lines = ["", *document.text.split("\n")]
+    assert [lines[number] for number in document.pages] == [
+        "# Before the storm",
+        "# Wind limits",
+        "# Slide 3",
+    ]
+
+
 def test_a_formula_in_an_open_document_is_found_as_it_was_typed() -> None:
     formula = (
         "<math xmlns='http://www.w3.org/1998/Math/MathML'><semantics><mi>v</mi>"
