@@ -202,6 +202,8 @@ class SearchResults:
     """The hits of one query, best first, and how they were found.
 
     ``notes`` are sentences for the reader: vectors missing, indexing under way, words dropped.
+    ``left_by_filter`` is how many documents the filter of a search without hits leaves, None of any
+    other search.
     """
 
     query: str
@@ -209,6 +211,7 @@ class SearchResults:
     hits: tuple[Hit, ...]
     took_ms: float
     notes: tuple[str, ...] = ()
+    left_by_filter: int | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -25,8 +25,9 @@ from rag_agent.store.records import (
 from rag_agent.types import Definition, Link, Root, Skipped, StoredDocument
 
 if TYPE_CHECKING:
-    from rag_agent.store import cards, dense, links, maintenance, postings, writing
+    from rag_agent.store import cards, dense, links, maintenance, postings, unmatched, writing
     from rag_agent.store.connection import VectorEngine
+    from rag_agent.store.filters import Clause
     from rag_agent.types import Vector
 else:
     cards = LateModule("rag_agent.store.cards")
@@ -34,6 +35,7 @@ else:
     links = LateModule("rag_agent.store.links")
     maintenance = LateModule("rag_agent.store.maintenance")
     postings = LateModule("rag_agent.store.postings")
+    unmatched = LateModule("rag_agent.store.unmatched")
     writing = LateModule("rag_agent.store.writing")
 
 
@@ -202,6 +204,25 @@ class Reader:
         """Where the documents lie that links with these names may mean, by their own names."""
         return links.named(self._database, names)
 
+
+    # What a filter leaves
+
+    def count_matching(self, where: Filter) -> int:
+        """How many documents with text a filter leaves."""
+        return unmatched.count(self._database, where)
+
+    def excluding(self, where: Filter, document_ids: Sequence[int]) -> dict[int, list[Clause]]:
+        """For each of the documents the clauses of a filter that exclude it."""
+        return unmatched.excluding(self._database, where, document_ids)
+
+    def filter_values(self, field: str) -> list[tuple[str, int]]:
+        """What there is of a field of filters that takes words, with counts, most first."""
+        return unmatched.values(self._database, field)
+
+    def filter_span(self, field: str) -> tuple[str, str] | None:
+        """The least and the highest value of a field that is compared, None without any."""
+        return unmatched.span(self._database, field)
+
     # Documents and chunks
 
     def documents(self, root: Root, under: str = "") -> dict[str, StoredDocument]:
@@ -259,9 +280,11 @@ class Reader:
         """The texts of chunks by id; those that are gone are absent."""
         return reading.texts(self._database, chunk_ids)
 
-    def first_outlines(self, document_ids: Sequence[int], most: int) -> dict[int, Outline]:
+    def first_outlines(
+        self, document_ids: Sequence[int], most: int, where: Filter | None = None
+    ) -> dict[int, Outline]:
         """Outlines of the first chunks of documents, up to so many of each, by id."""
-        return reading.first_outlines(self._database, document_ids, most)
+        return reading.first_outlines(self._database, document_ids, most, where)
 
     def definitions(
         self, names: Sequence[str], where: Filter | None = None
