@@ -67,7 +67,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What the word index holds: about 750 characters of consecutive lines inside a chunk."""
+    """What the word index holds: consecutive lines inside a chunk, or a part of one long line.
+
+    They have about 750 characters, of prose 1,100.
+    """
 
     start: int
     end: int
