@@ -403,7 +403,15 @@ def test_an_index_of_an_older_format_can_be_asked_for_authors_and_dates(
             title="Äpfel", date="2020-05-01", metadata={"Authors": "Ada", "updated": "2021-01-01"},
         )  # fmt: skip
         database = store._database
-        for column in ("author", "author_plain", "title_plain", "created", "modified", "year"):
+        for column in (
+            "author",
+            "author_plain",
+            "title_plain",
+            "description",
+            "created",
+            "modified",
+            "year",
+        ):
             database.rows(f"ALTER TABLE documents DROP COLUMN {column}")
         database.rows("PRAGMA user_version = 4")
     with Store.open(path) as store:
