@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -140,28 +140,13 @@ def _with_values(verb: Verb, words: list[str]) -> list[str]:
 
 
 def _protected(verb: Verb, words: list[str]) -> list[str]:
-    """``-vendor/`` is a pattern to remove, and ``-path:tests`` a filter: not the options -v, -p."""
-    dashing = [argument for argument in verb.arguments if argument.dashes]
-    if not dashing:
+    """``-vendor/`` is a pattern to remove, not the options -v, -e, -n."""
+    if not any(argument.dashes and not argument.option for argument in verb.arguments):
         return words
     options = {"-h", "--help", "--"}
     for argument in (*verb.arguments, *GLOBAL_OPTIONS):
         options.update(option_strings(argument))
-    words = _with_values([argument.name for argument in dashing if argument.option], words, options)
-    if all(argument.option for argument in dashing):
-        return words
     return [f"{_VALUE}{w}" if w.startswith("-") and w not in options else w for w in words]
-
-
-def _with_values(names: Sequence[str], words: list[str], options: Set[str]) -> list[str]:
-    """Options of these names as one word with a value that begins with a dash."""
-    joined: list[str] = []
-    for word in words:
-        if joined and joined[-1] in names and word.startswith("-") and word not in options:
-            joined[-1] += f"={word}"
-        else:
-            joined.append(word)
-    return joined
 
 
 def _unknown(name: str, rest: Sequence[str]) -> str:

@@ -204,7 +204,6 @@ class Reader:
         """Where the documents lie that links with these names may mean, by their own names."""
         return links.named(self._database, names)
 
-
     # What a filter leaves
 
     def count_matching(self, where: Filter) -> int:
