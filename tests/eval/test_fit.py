@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rag_agent.errors import QueryError
 from rag_agent.eval import fit
+from rag_agent.eval.enough import doubts
 from rag_agent.eval.topics import Qrel, Topic
 from rag_agent.index import Index
 
@@ -73,6 +76,28 @@ def test_the_tables_are_written_as_a_module(judged: Any, tmp_path: Path) -> None
 def test_questions_without_an_index_are_left_out(stores: Path) -> None:
     topics = [Topic("x", "where", (Qrel("a.py"),), "own", "three")]
     assert list(fit.judge(topics, stores, None)) == []
+
+
+@pytest.mark.parametrize("repo", ["x" * 300, "a\0b", "\ud800"])
+def test_a_repository_that_cannot_be_a_folder_has_no_index(stores: Path, repo: str) -> None:
+    assert list(fit.judge([Topic("x", "where", (Qrel("a.py"),), "own", repo)], stores, None)) == []
+
+
+def test_what_nothing_is_left_to_fit_to_is_an_error(judged: Any) -> None:
+    with pytest.raises(QueryError, match="no question is left to fit weights to"):
+        fit.cross_validate(judged[:1], words=True)
+    with pytest.raises(QueryError, match="no question is left to fit weights to"):
+        fit.fit(judged)  # no vectors in these indexes
+
+
+def test_sets_with_as_many_repositories_as_are_left_out_in_turn_are_not_doubted(
+    judged: Any,
+) -> None:
+    enough = [replace(judged[0], repo=str(number)) for number in range(fit.FOLDS)]
+    assert doubts(enough) == []
+    fewer = [replace(one, collection="other") for one in enough[1:]]
+    (doubt,) = doubts([*enough, *fewer])
+    assert doubt.startswith("other: too few repositories to judge by (7, of 8")
 
 
 def test_the_loss_is_least_where_its_slope_is_none() -> None:
