@@ -51,7 +51,7 @@ def test_a_folder_is_tried_and_not_made(tmp_path: Path) -> None:
 
 def test_lines_that_cannot_be_written_leave_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(QueryError, match="cannot write .*folder"):
+    with pytest.raises(QueryError, match=r"cannot write .*folder"):
         write_lines(tmp_path / "folder", ["line"])
     assert names(tmp_path) == ["folder"]
 
