@@ -20,6 +20,7 @@ import numpy as np
 from rag_agent.errors import QueryError
 from rag_agent.eval.measures import ndcg, recall
 from rag_agent.eval.naming import prefix_below, renaming
+from rag_agent.eval.softmax import minimise
 from rag_agent.eval.topics import Topic
 from rag_agent.progress import Progress, Report, silent
 from rag_agent.search.candidates import find_candidates
@@ -42,9 +43,6 @@ RIDGE = 5e-4  # of the mean loss of a question; ten times less or more costs 0.0
 HARDEST = 40  # files that a relevant one is compared with
 FOLDS = 8
 _ROUNDS = 3  # the hardest files depend on the weights
-_STEPS = 25  # of Newton's method, which mostly needs eight
-_LONGEST_STEP = 5.0
-_CLOSE = 1e-3
 
 Table = Mapping[str, tuple[float, float, float]]
 
@@ -248,40 +246,10 @@ def _fitted(judged: Sequence[Judged], words: bool, ridge: float) -> Array:
                 group[len(hardest) + 1 :] = np.nan
                 rows.append(group)
                 shares.append(1 / (len(answers) * sizes[one.collection]))
-        weights = _newton(
+        weights = minimise(
             np.stack(rows), np.array(shares) / sum(shares), ridge, weights * (number > 0)
         )
     return weights
-
-
-def _newton(groups: Array, shares: Array, ridge: float, start: Array) -> Array:
-    """Minimise the mean of -log softmax of each group's first row, with a ridge.
-
-    ``groups`` has the shape (groups, rows, weights); rows of NaN are no files.
-    """
-    absent = np.isnan(groups[:, :, 0])
-    filled = np.where(absent[:, :, None], 0.0, groups).astype(np.float32)
-    used = np.flatnonzero(np.any(filled != 0, axis=(0, 1)))
-    filled = np.ascontiguousarray(filled[:, :, used])
-    weights = start[used]
-    for _ in range(_STEPS):
-        logits = np.where(absent, -np.inf, filled @ weights.astype(np.float32))
-        chances = np.exp(logits - logits.max(axis=1, keepdims=True))
-        chances /= chances.sum(axis=1, keepdims=True)
-        weighed = chances * shares[:, None]
-        means = np.einsum("gr,grw->gw", chances, filled)
-        slope = 2 * ridge * weights + shares @ (means - filled[:, 0])
-        rooted = (filled * np.sqrt(weighed)[:, :, None].astype(np.float32)).reshape(-1, len(used))
-        spread = means * np.sqrt(shares)[:, None]
-        curve = rooted.T @ rooted - spread.T @ spread + 2 * ridge * np.eye(len(used))
-        step = np.linalg.solve(curve.astype(np.float64), slope)
-        # Far from the end a whole step may overshoot.
-        weights = weights - step * min(1.0, _LONGEST_STEP / max(float(np.linalg.norm(step)), 1e-9))
-        if np.abs(step).max() < _CLOSE:
-            break
-    whole = np.zeros(groups.shape[2])
-    whole[used] = weights
-    return whole
 
 
 def _measured(one: Judged, weights: Array, words: bool) -> tuple[float, float]:

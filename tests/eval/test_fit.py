@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rag_agent.errors import QueryError
@@ -98,18 +97,3 @@ def test_sets_with_as_many_repositories_as_are_left_out_in_turn_are_not_doubted(
     fewer = [replace(one, collection="other") for one in enough[1:]]
     (doubt,) = doubts([*enough, *fewer])
     assert doubt.startswith("other: too few repositories to judge by (7, of 8")
-
-
-def test_the_loss_is_least_where_its_slope_is_none() -> None:
-    groups = np.random.default_rng(7).normal(size=(40, 5, 3))
-    shares = np.full(40, 1 / 40)
-
-    def loss(weights: Any) -> float:
-        logits = groups @ weights
-        return float(
-            (np.log(np.exp(logits).sum(1)) - logits[:, 0]).mean() + 1e-3 * weights @ weights
-        )
-
-    best = fit._newton(groups, shares, 1e-3, np.zeros(3))
-    for step in np.vstack([np.eye(3), -np.eye(3)]) * 0.01:
-        assert loss(best) < loss(best + step)
