@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
@@ -33,9 +34,15 @@ def sentence_starts(text: str) -> list[int]:
     # The library is written in Rust, which knows no half characters.
     sound = _SURROGATE.sub("?", text)
     starts: list[int] = []
-    for block in range(0, len(sound), _BLOCK):
-        starts += [block + start for start in _agreed(sound[block : block + _BLOCK])]
-    return starts
+    begin = 0
+    while begin < len(sound):
+        found = _agreed(sound[begin : begin + _BLOCK])
+        starts += [begin + start for start in found]
+        if begin + _BLOCK >= len(sound):
+            break
+        # The next block begins with the last sentence, or "Dr. Smith" would be torn.
+        begin += found[-1] if found and found[-1] > _BLOCK // 2 else _BLOCK
+    return sorted(set(starts))
 
 
 def _agreed(text: str) -> list[int]:
@@ -74,7 +81,8 @@ def _best_end(text: str, starts: Sequence[int], begin: int, preferred: int, most
     left = len(text) - begin
     # Nothing small is left behind: of little more than one part two are made that are equally long.
     size = min(preferred, -(-left // 2)) if left <= most + preferred // 2 else preferred
-    ends = [start for start in starts if begin + size // 2 <= start <= begin + most]
+    first = bisect_left(starts, begin + size // 2)
+    ends = starts[first : bisect_right(starts, begin + most)]
     if ends:
         return min(ends, key=lambda end: abs(end - begin - size))
     latest = begin + preferred
