@@ -12,6 +12,9 @@ from rag_agent.types import Document
 Extractor = Callable[[bytes, str], Document]
 """(bytes of a file, its POSIX path) → Document; may raise anything."""
 
+NO_TEXT = "there is no text in it"
+"""The warning of a document that was read well and of which nothing can be found."""
+
 _LONGEST_DETAIL = 200  # characters; some parsers quote the file in their message
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -45,10 +48,11 @@ def extractor(language: str, *, isolated: bool = False) -> Callable[[Extractor],
 def guarded(read: Extractor, data: bytes, path: str) -> Document:
     """Run one extractor; whatever its parser raises becomes an ExtractError.
 
-    The text that comes out can be stored: it holds no lone surrogates and no NUL.
+    The text that comes out can be stored: it holds no lone surrogates and no NUL. A conversion
+    without any text says so.
     """
     try:
-        return _storable(read(data, path))
+        return _storable(read(data, path), empty=not data)
     except ExtractError:
         raise
     except ImportError as error:
@@ -69,9 +73,13 @@ def _detail(error: Exception) -> str:
     return f"{name}: {message}"[:_LONGEST_DETAIL] if message else name
 
 
-def _storable(document: Document) -> Document:
+def _storable(document: Document, *, empty: bool) -> Document:
+    warnings = document.warnings
+    if document.converted and not (empty or warnings or document.text.strip()):
+        warnings = (NO_TEXT,)  # or nobody would learn why nothing of the file is found
     return replace(
         document,
+        warnings=warnings,
         text=_clean(document.text),
         title=" ".join(_clean(document.title).split()),
         tags=tuple(_clean(tag) for tag in document.tags),
