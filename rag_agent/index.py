@@ -31,6 +31,7 @@ from rag_agent.sync.changed import sync_changed
 from rag_agent.sync.freshness import outdated_documents, true_to_disk
 from rag_agent.sync.history import sync_history
 from rag_agent.sync.roots import sync_roots
+from rag_agent.sync.texts import TextCache
 from rag_agent.sync.vectors import Embedded, embed_pending
 from rag_agent.sync.walk import WalkRules, check_root, rules_from
 from rag_agent.types import (
@@ -126,6 +127,7 @@ class Index:
         force: bool = False,
         vectors: bool = True,
         anew: bool = False,
+        trust_cache: bool = True,
     ) -> SyncReport:
         """Bring the index in step with the disk.
 
@@ -136,6 +138,8 @@ class Index:
             force: index even the home folder or the root of a disk.
             vectors: false leaves the vectors to a later ``embed()``; words are searchable.
             anew: read and cut unchanged files too.
+            trust_cache: false also parses documents again whose text the cache has, and computes
+                their vectors anew.
 
         Raises:
             WalkError: the path does not exist or must not be indexed.
@@ -157,6 +161,7 @@ class Index:
                 lock.telling(report),
                 force=force,
                 anew=anew,
+                texts=self._texts(trusted=trust_cache),
             )
             sync_history(store, lock.telling(report), enabled=self.config.rag_history)
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
@@ -164,7 +169,7 @@ class Index:
             legacy.remove_index(self.folder)  # whose files are all in the index now
         done = replace(done, warnings=(*notices, *done.warnings))
         if vectors:
-            embedded = self.embed(report)
+            embedded = self.embed(report, trust_cache=trust_cache)
             done = replace(done, embedded=embedded.computed, reused=embedded.reused)
         return replace(done, pending=self._count_pending(), seconds=time.monotonic() - started)
 
@@ -200,9 +205,9 @@ class Index:
     def rebuild(self, *, force: bool = False, report: Report = silent) -> SyncReport:
         """Read and cut every tracked file again; unchanged text keeps its vectors.
 
-        ``force`` computes every vector of the present model anew and drops those of other models,
-        unless it cannot be loaded, and moves an index file that is found corrupt aside, where it is
-        kept.
+        The text of documents comes from the cache where that has it. ``force`` parses them again,
+        computes every vector of the present model anew and drops those of other models, unless it
+        cannot be loaded, and moves an index file that is found corrupt aside, where it is kept.
         """
         started = time.monotonic()
         notices: tuple[str, ...] = ()
@@ -212,7 +217,7 @@ class Index:
             if aside is not None:
                 notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
         # Not cleared first: what lies on a disk that is not there now could not be read again.
-        done = self.sync(report=report, anew=True, vectors=False)
+        done = self.sync(report=report, anew=True, vectors=False, trust_cache=not force)
         if force and self._model.get() is not None:  # else none could be made in their place
             with self._files.writing() as (store, _):
                 store.forget_vectors()
@@ -436,6 +441,14 @@ class Index:
             self._cache = EmbeddingCache(paths.cache_folder())
         return self._cache
 
+    def _texts(self, *, trusted: bool = True) -> TextCache | None:
+        """None where no folder is known that a cache might lie in: words need none."""
+        try:
+            return TextCache(paths.cache_folder(), trusted=trusted)
+        except ConfigError as error:
+            _log.info("no text cache: %s", error)
+            return None
+
     def _count_pending(self) -> int:
         store = self._files.reader()
         embedder = self._model.get()
@@ -466,4 +479,5 @@ class Index:
             self._rules(),
             self._model.get(),
             self._embeddings,
+            self._texts(),
         )

@@ -22,6 +22,7 @@ from rag_agent.sync.content import reject
 from rag_agent.sync.reasons import UNREADABLE
 from rag_agent.sync.secrets import VERSION as MASKING
 from rag_agent.sync.secrets import mask
+from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
 from rag_agent.types import Document, Root, Skipped, Source, StoredDocument, SyncReport
 
@@ -60,11 +61,13 @@ def sync_documents(
     *,
     under: str = "",
     anew: bool = False,
+    texts: TextCache | None = None,
 ) -> SyncReport:
     """Store what is new or changed below ``root``, forget what is gone. Vectors are not made here.
 
     ``under`` narrows to one folder or file below the root, as a POSIX path. ``anew`` reads and
-    chunks every file again, which keeps the vectors of text that did not change.
+    chunks every file again, which keeps the vectors of text that did not change. ``texts`` holds
+    the text of documents that were extracted before.
 
     Raises:
         WalkError: the root is not there; nothing is forgotten then.
@@ -93,7 +96,7 @@ def sync_documents(
             tally.skipped.append(earlier)
             if stored is not None:
                 known[candidate.path] = stored
-        elif not _sync_one(store, root, candidate, stored, tally, anew) and stored is not None:
+        elif not _sync_one(store, root, candidate, stored, tally, anew, texts) and stored:
             known[candidate.path] = stored
     # Of what could not be looked at, files and folders, nothing is known: it is not forgotten.
     unread = tuple(s.path.rstrip("/") + "/" for s in tally.skipped if s.reason == UNREADABLE)
@@ -124,7 +127,9 @@ def finish(store: Store, *, complete: bool) -> None:
     store.refresh_statistics()
 
 
-def sync_file(store: Store, root: Root, path: str, rules: WalkRules) -> bool:
+def sync_file(
+    store: Store, root: Root, path: str, rules: WalkRules, texts: TextCache | None = None
+) -> bool:
     """Store or forget the one file at ``path``; true when the index holds its present content."""
     stored = store.documents(root, path).get(path)
     found = admit(Path(root.path), path, rules)
@@ -133,7 +138,7 @@ def sync_file(store: Store, root: Root, path: str, rules: WalkRules) -> bool:
             store.forget([stored.id])
         return False
     tally = _Tally()
-    kept = _sync_one(store, root, found, stored, tally, anew=False)
+    kept = _sync_one(store, root, found, stored, tally, False, texts)
     if not kept and stored is not None:
         store.forget([stored.id])
     store.set_skipped(root, tally.skipped, path)
@@ -148,7 +153,7 @@ def read_document(candidate: Candidate) -> tuple[Document, Source]:
         OSError: it cannot be read.
     """
     data, source = _read(candidate)
-    return _document(data, candidate.path), source
+    return _document(data, candidate.path, source.sha256, None), source
 
 
 def _sync_one(
@@ -158,6 +163,7 @@ def _sync_one(
     stored: StoredDocument | None,
     tally: _Tally,
     anew: bool,
+    texts: TextCache | None,
 ) -> bool:
     """True when the index holds this file; what it could not take is tallied with its reason."""
     try:
@@ -166,7 +172,7 @@ def _sync_one(
             store.touch(stored.id, source)
             tally.unchanged += 1
             return True
-        document = _document(data, candidate.path)
+        document = _document(data, candidate.path, source.sha256, texts)
     except FileNotFoundError:
         return False  # it vanished since the walk, which is no fault of anybody
     except OSError as error:
@@ -205,11 +211,20 @@ def _read(candidate: Candidate) -> tuple[bytes, Source]:
     return data, Source(len(data), mtime, hashlib.sha256(data).hexdigest())
 
 
-def _document(data: bytes, path: str) -> Document:
+def _document(data: bytes, path: str, sha256: str, texts: TextCache | None) -> Document:
     rejected = reject(data, path)
     if rejected is not None:
         raise ExtractError(path, *rejected)
-    document = extract(data, path)
+    kept = texts.get(path, sha256) if texts else None
+    if kept is not None:
+        return kept
+    document = _masked(extract(data, path))
+    if texts:
+        texts.put(document, sha256)
+    return document
+
+
+def _masked(document: Document) -> Document:
     text, removed = mask(document.text)
     title, in_title = mask(document.title)
     # With its name in front, as a value alone may look like no secret (api_key: 7f3a…).
