@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rag_agent import config as configuration
 from rag_agent import legacy, paths, tracked
@@ -19,7 +20,14 @@ from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load, load_reranker
 from rag_agent.embed.loading import LateModel, LatestModel
-from rag_agent.errors import ConfigError, EmbedError, StoreBusy
+from rag_agent.errors import (
+    ConfigError,
+    EmbedError,
+    StoreBusy,
+    StoreError,
+    StoreMissing,
+    WalkError,
+)
 from rag_agent.progress import Report, silent
 from rag_agent.search import SearchOptions, search
 from rag_agent.search.rerank import Reranking
@@ -45,6 +53,9 @@ from rag_agent.types import (
     StoredDocument,
     SyncReport,
 )
+
+if TYPE_CHECKING:
+    from rag_agent.exchange import ImportReport
 
 _log = logging.getLogger(__name__)
 
@@ -250,7 +261,82 @@ class Index:
             store.refresh_statistics()
         return removed
 
+    def import_chunks(
+        self,
+        lines: Iterable[bytes | str],
+        path: str | Path | None = None,
+        *,
+        report: Report = silent,
+    ) -> ImportReport:
+        """Take over what ``export_chunks`` gave, for files that have the same bytes here.
+
+        The folders of the export are tracked from now on: those of a project where this index's
+        project lies, others where they were. ``path`` says where an export's only folder lies.
+
+        Raises:
+            StoreError: the lines are no export, or one of a newer rag_agent.
+            WalkError: the path does not exist or must not be indexed.
+            StoreBusy: another process is writing.
+        """
+        from rag_agent.exchange import Place, adopt, read_export
+
+        problems: list[str] = []
+        export = read_export(lines, problems.append)
+        names = export.header.roots
+        if path is not None and len(names) != 1:
+            raise StoreError(f"the export has {len(names)} folders; name no path for them")
+        here = None if path is None else check_root(self._absolute(path))
+        self._files.create()
+        base = self._project or self.base
+        targets: list[Path | None] = []
+        for name in names:
+            try:
+                targets.append(here or check_root(base / name))
+            except WalkError as error:
+                problems.append(str(error))
+                targets.append(None)
+        for target in targets:
+            self._track(target)
+        followed = self.tracked_paths
+        with self._files.writing() as (store, lock):
+            places = [
+                Place.of(target, followed, store.add_root) if target else None for target in targets
+            ]
+            done = adopt(
+                store,
+                export,
+                places,
+                self._rules(),
+                self._texts(),
+                problems.append,
+                lock.telling(report),
+            )
+        return replace(done, problems=tuple(problems))
+
     # out of the index
+
+    def export_chunks(self, *, vectors: bool = False, report: Report = silent) -> Iterator[str]:
+        """The index as lines of JSON, one a file and one a chunk, read as they are asked for.
+
+        ``vectors`` adds those of the present model.
+
+        Raises:
+            StoreMissing: nothing is indexed.
+            EmbedError: vectors are wanted and the model cannot be loaded.
+        """
+        from rag_agent.exchange import export_lines
+
+        store = self._files.reader()
+        if store is None:
+            raise StoreMissing(_NOTHING_INDEXED)
+        fingerprint = None
+        if vectors:
+            embedder = self._model.get()
+            if embedder is None:
+                raise EmbedError(self._model.problem)
+            fingerprint = embedder.fingerprint
+        roots = tracked.portable([Path(root.path) for root in store.roots()], self._project)
+        return export_lines(store, roots, fingerprint, report)
 
     def search(
         self,

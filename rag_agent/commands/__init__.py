@@ -7,6 +7,7 @@ from __future__ import annotations
 from rag_agent.commands import indexing
 from rag_agent.commands import searching
 from rag_agent.commands import health
+from rag_agent.commands import exchange
 from rag_agent.commands import settings
 from rag_agent.commands import hosts
 from rag_agent.commands import evaluation
@@ -22,6 +23,7 @@ __all__ = [
     "Result",
     "Verb",
     "evaluation",
+    "exchange",
     "health",
     "help",
     "hosts",

@@ -24,12 +24,14 @@ from rag_agent.store.records import (
 from rag_agent.types import Definition, Root, Skipped, StoredDocument
 
 if TYPE_CHECKING:
-    from rag_agent.store import cards, dense, maintenance, postings, writing
+    from rag_agent.store import cards, dense, exporting, maintenance, postings, writing
     from rag_agent.store.connection import VectorEngine
+    from rag_agent.store.exporting import WholeDocument
     from rag_agent.types import Vector
 else:
     cards = LateModule("rag_agent.store.cards")
     dense = LateModule("rag_agent.store.dense")
+    exporting = LateModule("rag_agent.store.exporting")
     maintenance = LateModule("rag_agent.store.maintenance")
     postings = LateModule("rag_agent.store.postings")
     writing = LateModule("rag_agent.store.writing")
@@ -236,6 +238,22 @@ class Reader:
     ) -> list[tuple[int, Definition]]:
         """(chunk id, definition) of everything with one of these names, whatever the case."""
         return lexical.definitions(self._database, names, where)
+
+    def next_document(self, after: int) -> WholeDocument | None:
+        """The document with the lowest id above ``after`` as it was put, None behind the last."""
+        return exporting.next_document(self._database, after)
+
+    def vectors_of(self, model: int, document_id: int) -> dict[int, bytes]:
+        """The vector of each of a document's chunks that has one, by the chunk's id."""
+        return exporting.vectors_of(self._database, model, document_id)
+
+    def card_of(self, model: int, document_id: int) -> tuple[bytes, bytes] | None:
+        """What a document's card was made of, as a digest, and its vector; None without one."""
+        return exporting.card_of(self._database, model, document_id)
+
+    def dim_of(self, model: int) -> int:
+        """How long the vectors of a model are."""
+        return exporting.dim_of(self._database, model)
 
     def skipped(self, root: Root | None = None) -> list[Skipped]:
         """Files that were seen and not indexed: of one root by their paths in it, else as shown."""

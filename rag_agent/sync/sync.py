@@ -123,8 +123,13 @@ def finish(store: Store, *, complete: bool) -> None:
     still of the old pipeline.
     """
     if complete:
-        store.set_meta(_PIPELINE_KEY, PIPELINE)
+        note_pipeline(store)
     store.refresh_statistics()
+
+
+def note_pipeline(store: Store) -> None:
+    """Note that all that the index holds came out of this pipeline."""
+    store.set_meta(_PIPELINE_KEY, PIPELINE)
 
 
 def sync_file(
@@ -154,6 +159,15 @@ def read_document(candidate: Candidate) -> tuple[Document, Source]:
     """
     data, source = _read(candidate)
     return _document(data, candidate.path, source.sha256, None), source
+
+
+def source_of(candidate: Candidate) -> Source:
+    """The state of a file as it is now, by its bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return _read(candidate)[1]
 
 
 def _sync_one(
