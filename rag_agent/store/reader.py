@@ -186,6 +186,18 @@ class Reader:
         )
         return {document.path: document for document in found}
 
+    def documents_after(
+        self, root: Root, under: str, after: str, limit: int
+    ) -> list[StoredDocument]:
+        """Up to ``limit`` documents of ``documents``, by path, from behind the path ``after``."""
+        condition, bindings = writing.below("d.path", under)
+        return reading.documents(
+            self._database,
+            f"d.root_id = ? AND {condition} AND d.path > ?",
+            (root.id, *bindings, after),
+            limit,
+        )
+
     def document(self, document_id: int) -> StoredDocument | None:
         """One document, None when it is gone."""
         found = reading.documents(self._database, "d.id = ?", (document_id,))

@@ -19,6 +19,7 @@ from rag_agent.extract import extract
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync.content import reject
+from rag_agent.sync.known import Known
 from rag_agent.sync.reasons import UNREADABLE
 from rag_agent.sync.secrets import VERSION as MASKING
 from rag_agent.sync.secrets import mask
@@ -74,7 +75,7 @@ def sync_documents(
     """
     started = time.monotonic()
     tally = _Tally()
-    known = store.documents(root, under)
+    known = Known(store, root, under)
     decided = {s.path: s for s in store.skipped(root) if s.size >= 0}
     candidates: list[Candidate] = []
     for candidate in walk(Path(root.path), rules, tally.skipped.append, under):
@@ -88,19 +89,19 @@ def sync_documents(
         report(
             Progress("extract", done, len(candidates), candidate.path, unchanged=tally.unchanged)
         )
-        stored = known.pop(candidate.path, None)
+        stored = known.take(candidate.path)
         earlier = decided.get(candidate.path)
         if not anew and stored is not None and _same_state(candidate, stored.source):
             tally.unchanged += 1
         elif not anew and earlier is not None and _same_state(candidate, earlier):
             tally.skipped.append(earlier)
             if stored is not None:
-                known[candidate.path] = stored
+                known.leave(stored)
         elif not _sync_one(store, root, candidate, stored, tally, anew, texts) and stored:
-            known[candidate.path] = stored
+            known.leave(stored)
     # Of what could not be looked at, files and folders, nothing is known: it is not forgotten.
     unread = tuple(s.path.rstrip("/") + "/" for s in tally.skipped if s.reason == UNREADABLE)
-    gone = [d.id for d in known.values() if not f"{d.path}/".startswith(unread)]
+    gone = [d.id for d in known.left() if not f"{d.path}/".startswith(unread)]
     store.forget(gone)
     store.set_skipped(root, tally.skipped, under)
     report(Progress("extract", len(candidates), len(candidates), unchanged=tally.unchanged))
