@@ -96,6 +96,7 @@ class Config:
     exclude_extensions: tuple[str, ...] = _setting((), _texts)
     tracked_paths: tuple[str, ...] = _setting((), _texts)
     exclude_patterns: tuple[str, ...] = _setting((), _texts)
+    exclude_tags: tuple[str, ...] = _setting((), _texts)  # of documents that are left out
     max_file_bytes: int = _setting(2_000_000, _integer(1, 1 << 40))  # text and code
     max_document_bytes: int = _setting(64_000_000, _integer(1, 1 << 40))  # PDF, DOCX, …
     embedding_model: str = _setting(DEFAULT, _text)

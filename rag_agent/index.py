@@ -29,6 +29,7 @@ from rag_agent.errors import (
     WalkError,
 )
 from rag_agent.progress import Report, silent
+from rag_agent.related import relate, with_addresses
 from rag_agent.search import SearchOptions, search
 from rag_agent.search.rerank import Reranking
 from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
@@ -36,7 +37,7 @@ from rag_agent.store import set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
 from rag_agent.sync.changed import sync_changed
-from rag_agent.sync.freshness import outdated_documents, true_to_disk
+from rag_agent.sync.freshness import outdated, outdated_documents, true_to_disk
 from rag_agent.sync.history import sync_history
 from rag_agent.sync.roots import sync_roots
 from rag_agent.sync.texts import TextCache
@@ -46,6 +47,7 @@ from rag_agent.types import (
     Check,
     Context,
     Embedder,
+    Related,
     Reranker,
     Scope,
     SearchResults,
@@ -379,9 +381,44 @@ class Index:
             results = asking()
         if outdated:
             results = true_to_disk(results, self._rules())
+        results = with_addresses(results)
         notes = notes_on(self.folder, results.mode, model.problem)
         took = (time.monotonic() - started) * 1000
         return replace(results, took_ms=took, notes=(*results.notes, *notes))
+
+    def related(
+        self, path: str | Path, line: int | None = None, *, depth: int = 1, limit: int = 10
+    ) -> Related:
+        """What is near a document: what links to it and what it links to, and what is like it.
+
+        ``path`` is as hits show it, relative to the opened folder or absolute; the end of it will
+        do where only one document has that. ``line`` says which place of it the files are to be
+        like. Links are followed forward and back, up to ``depth``, at most 10; ``limit`` is for
+        links and for files each.
+
+        Raises:
+            QueryError: no document is meant by the path, or more than one.
+        """
+        store = self._files.reader()
+        if store is None:
+            return Related(str(path), line, (), 0, (), "lexical", notes=(_NOTHING_INDEXED,))
+        relating = partial(
+            relate,
+            store,
+            os.fspath(path),
+            line,
+            depth=depth,
+            limit=limit,
+            embedder=self._model.get(),
+            base=self.base.as_posix(),
+        )
+        found, documents = relating()
+        changed = outdated(documents)
+        if changed and self._sync_now(changed):
+            found, documents = relating()
+            changed = outdated(documents)
+        notes = (f"{len(changed)} file(s) have changed since indexing",) if changed else ()
+        return replace(found, notes=(*found.notes, *notes))
 
     def warm_up(self, seconds: float = 0.0) -> None:
         """Load the model in a thread of its own, so that hurried searches come to have vectors.
@@ -520,6 +557,7 @@ class Index:
             settings.exclude_patterns,
             settings.max_file_bytes,
             settings.max_document_bytes,
+            settings.exclude_tags,
         )
 
     def _embeddings(self) -> EmbeddingCache:

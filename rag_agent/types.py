@@ -37,6 +37,7 @@ class Document:
     ``text`` is what is chunked, shown and counted in lines. Where ``converted`` is true it is a
     conversion (DOCX, HTML, PDF, notebook), so its lines are not lines of the file on disk.
     ``pages`` holds the line of ``text`` at which each page begins, for formats that have pages.
+    ``aliases`` are other titles that it gives itself.
     """
 
     path: str
@@ -51,6 +52,7 @@ class Document:
     pages: tuple[int, ...] = ()
     converted: bool = False
     warnings: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ class Hit:
 
     Of a long document these are up to four. ``score`` orders; ``evidence`` decides whether the hit
     may be injected. ``signals`` names what the score is made of. ``stale`` means the file changed
-    on disk and could not be synced.
+    on disk and could not be synced. ``address`` opens a file in a vault in Obsidian.
     """
 
     path: str
@@ -186,6 +188,7 @@ class Hit:
     stale: bool = False
     document: StoredDocument | None = None
     copies: tuple[str, ...] = ()
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +209,42 @@ class SearchResults:
 
     def __len__(self) -> int:
         return len(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A document ``depth`` links away, reached by way of ``via``, which is one link nearer.
+
+    ``forward`` says that ``via`` links to it, ``back`` that it links to ``via``; ``line`` is that
+    of the first such link, in ``via`` if that is where it stands. ``address`` opens it in Obsidian.
+    """
+
+    path: str
+    title: str
+    depth: int
+    via: str
+    forward: bool
+    back: bool
+    line: int
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What is near a document: ``links`` by links, nearest first, of ``linked`` that there are.
+
+    ``similar`` are files near in meaning, or in words where there are no vectors (``mode``);
+    their scores are cosines then. ``dead`` are the document's links that lead nowhere.
+    """
+
+    path: str
+    line: int | None
+    links: tuple[Neighbour, ...]
+    linked: int
+    similar: tuple[Hit, ...]
+    mode: Mode
+    dead: tuple[Link, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,9 @@ def main() -> int:
 def read_folder(folder: Path, log: TextIO) -> Iterator[Outcome]:
     """The outcome of each file and of each folder that is left out, with absolute paths."""
     skipped: list[Skipped] = []
-    for candidate in walk(folder, _rules(), skipped.append):
-        outcome = read(folder, candidate)
+    rules = _rules()
+    for candidate in walk(folder, rules, skipped.append):
+        outcome = read(folder, candidate, rules)
         log.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
         yield outcome
     for one in skipped:
@@ -101,12 +102,12 @@ def read_folder(folder: Path, log: TextIO) -> Iterator[Outcome]:
         yield outcome
 
 
-def read(folder: Path, candidate: Candidate) -> Outcome:
+def read(folder: Path, candidate: Candidate, rules: WalkRules) -> Outcome:
     """One file through the real reading."""
     started = time.monotonic()
     document, reason, detail = None, "", ""
     try:
-        document, _ = read_document(candidate)
+        document, _ = read_document(candidate, rules)
     except ExtractError as error:
         reason, detail = error.reason, error.detail
     except OSError as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 # isort: off
 from rag_agent.commands import indexing
 from rag_agent.commands import searching
+from rag_agent.commands import relating
 from rag_agent.commands import health
 from rag_agent.commands import exchange
 from rag_agent.commands import settings
@@ -28,6 +29,7 @@ __all__ = [
     "help",
     "hosts",
     "indexing",
+    "relating",
     "searching",
     "settings",
     "verb",

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rag_agent.types import Hit, SearchResults, Skipped
+    from rag_agent.types import Hit, Related, SearchResults, Skipped
 
 
 def search_data(found: SearchResults) -> dict[str, object]:
@@ -46,6 +46,21 @@ def hit_data(hit: Hit) -> dict[str, object]:
         "converted": hit.converted,
         "stale": hit.stale,
         "copies": list(hit.copies),
+        "address": hit.address,
+    }
+
+
+def related_data(found: Related) -> dict[str, object]:
+    """What is near a document as plain data; ``similar`` are hits, whose scores are cosines."""
+    return {
+        "path": found.path,
+        "line": found.line,
+        "links": [asdict(one) for one in found.links],
+        "linked": found.linked,
+        "dead": [{"target": link.target, "line": link.line} for link in found.dead],
+        "similar": [hit_data(hit) for hit in found.similar],
+        "mode": found.mode,
+        "notes": list(found.notes),
     }
 
 

@@ -145,6 +145,8 @@ def _hit_text(hit: Hit, words: Mapping[str, float]) -> str:
     if hit.more:
         places = ", ".join(f"{chunk.start}-{chunk.end}" for chunk in hit.more)
         lines.append(styled(f"    also lines {places}", "dim"))
+    if hit.address:
+        lines.append(styled(f"    {hit.address}", "dim"))
     if hit.copies:
         lines.append(styled(f"    same as {one_line(listed_copies(hit.copies))}", "dim"))
     if hit.converted:

@@ -72,7 +72,8 @@ class _Entry:
     def numbers(self) -> list[int | None]:
         """For each line of its text the number of the file's line, 0 for the place."""
         blocks, also = self._blocks(self.levels)
-        numbers: list[int | None] = [None, 0, *([0] if self.hit.copies else [])]
+        numbers: list[int | None] = [None, 0, *([None] if self.hit.address else [])]
+        numbers += [0] if self.hit.copies else []
         numbers += [None] if also else []
         for block in blocks:
             numbers += [] if self._is_all(blocks) else [None, None]
@@ -113,6 +114,7 @@ class _Entry:
         ]
         place = f"{self.number}. {one_line(best.location)}"
         lines = ["", "  ".join([place, *(mark for mark in marks if mark)])]
+        lines += [self.hit.address] if self.hit.address else []
         if self.hit.copies:
             lines.append(f"same as {one_line(listed_copies(self.hit.copies))}")
         if also:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rag_agent import priority
 from rag_agent.embed.models import Model
 from rag_agent.embed.windows import cut, first
 from rag_agent.errors import EmbedError
@@ -88,7 +89,9 @@ class OnnxEmbedder:
         if helpers < 1:
             work()
             return rows
-        with ThreadPoolExecutor(helpers, thread_name_prefix="rag_agent-embed") as pool:
+        with ThreadPoolExecutor(
+            helpers, thread_name_prefix="rag_agent-embed", initializer=priority.lower
+        ) as pool:
             others = [pool.submit(work) for _ in range(helpers)]
             try:
                 work()  # this thread too, so that it sees Ctrl-C between windows

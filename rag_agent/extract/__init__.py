@@ -19,7 +19,7 @@ from rag_agent.types import Document
 
 __all__ = ["VERSION", "close", "extract"]
 
-VERSION = "1"
+VERSION = "2"
 """Part of what an index was built with: raise it when the text of unchanged files changes."""
 
 

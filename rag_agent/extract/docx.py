@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 import io
+import posixpath
+import re
 import zipfile
-import zlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag_agent.extract.archive import open_archive
+from rag_agent.extract import html, mail, rtf
+from rag_agent.extract.archive import open_archive, repacked
 from rag_agent.extract.html import to_markdown
 from rag_agent.extract.markdown import title_and_links
-from rag_agent.extract.registry import extractor
+from rag_agent.extract.metadata import of_office
+from rag_agent.extract.ooxml import drawn
+from rag_agent.extract.registry import Extractor, extractor
 from rag_agent.types import Document
 
 # mammoth knows Heading 1 to 6; these two it would turn into plain paragraphs.
-_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
-_DUBLIN_CORE_TITLE = "{http://purl.org/dc/elements/1.1/}title"
+# Comments it leaves out unless it is told where to put their references.
+_STYLES = """
+p[style-name='Title'] => h1:fresh
+p[style-name='Subtitle'] => p:fresh
+p[style-name='Heading 7'] => h6:fresh
+p[style-name='Heading 8'] => h6:fresh
+p[style-name='Heading 9'] => h6:fresh
+comment-reference => sup
+"""
+# Elements of formulas (ECMA-376 part 1, 22.1) and of ruby (17.3.3.25), by the prefixes of Word.
+_UNKNOWN = re.compile(rb"<m:oMath\b|<w:ruby>")
+_REWRITTEN = (
+    (re.compile(rb"<m:(\w*Pr)\b[^>]*(?:/>|>.*?</m:\1>)", re.DOTALL), b""),
+    (re.compile(rb"<w:ruby(Pr)>.*?</w:rubyPr>|<w:rt>.*?</w:rt>", re.DOTALL), b""),
+    (re.compile(rb"<(/?)m:(r|t)\b"), rb"<\1w:\2"),
+    (re.compile(rb"<(/?)(?:m:\w+|w:ruby|w:rubyBase)\b[^>]*?(/?)>"), rb"<\1w:smartTag\2>"),
+)
+_IMPORTS: Mapping[str, Extractor] = {
+    ".htm": html.read,
+    ".html": html.read,
+    ".xhtml": html.read,
+    ".mht": mail.read_message,
+    ".mhtml": mail.read_message,
+    ".rtf": rtf.read,
+}
+_DIAGRAMS = re.compile(r"word/diagrams/data\d*\.xml")
 
 
 @extractor("docx", isolated=True)
@@ -23,35 +52,51 @@ def read(data: bytes, path: str) -> Document:
     """Headings, lists, tables and footnotes as Markdown; the title of the properties, if any."""
     import mammoth
 
-    archive = open_archive(data, path, "word/document.xml")
+    archive = open_archive(data, path, "word/document")
     source = mammoth.convert_to_html(
-        io.BytesIO(data), style_map=_STYLES, convert_image=_description
+        _readable(archive, data), style_map=_STYLES, convert_image=_description
     ).value
     text, warnings = to_markdown(source)
+    parts = (text, *_imported(archive, path), *drawn(archive, _DIAGRAMS))
+    text = "\n\n".join(filter(None, (part.strip("\n") for part in parts))) + "\n"
     heading, links = title_and_links(text)
     return Document(
         path=path,
         kind="prose",
         text=text,
         language="docx",
-        title=_title(archive) or heading,
         links=links,
         converted=True,
         warnings=warnings,
+        **of_office(archive).fields(heading),
     )
 
 
+def _imported(archive: zipfile.ZipFile, path: str) -> Iterator[str]:
+    """What Word takes in as it opens the file (ECMA-376 part 1, 17.17.2): all, with some makers."""
+    for name in sorted(archive.namelist()):
+        read_part = _IMPORTS.get(posixpath.splitext(name)[1].lower())
+        if read_part and name.startswith("word/"):
+            yield read_part(archive.read(name), path).text
+
+
+def _readable(archive: zipfile.ZipFile, data: bytes) -> io.BytesIO:
+    """The file, with formulas and ruby as plain runs, since mammoth drops what it does not know."""
+    if not any(
+        name.startswith("word/document") and _UNKNOWN.search(archive.read(name))
+        for name in archive.namelist()
+    ):
+        return io.BytesIO(data)
+    return io.BytesIO(repacked(archive, _plain))
+
+
+def _plain(part: bytes) -> bytes:
+    for pattern, replacement in _REWRITTEN:
+        part = pattern.sub(replacement, part)
+    return part
+
+
 def _description(image: Any) -> list[Any]:
-    from mammoth import html
+    from mammoth.html import text
 
-    return [html.text(image.alt_text)] if image.alt_text else []
-
-
-def _title(archive: zipfile.ZipFile) -> str:
-    from xml.etree import ElementTree
-
-    try:
-        properties = ElementTree.fromstring(archive.read("docProps/core.xml"))
-    except (KeyError, zipfile.BadZipFile, zlib.error, ElementTree.ParseError):  # only ornament
-        return ""
-    return (properties.findtext(_DUBLIN_CORE_TITLE) or "").strip()
+    return [text(image.alt_text)] if image.alt_text else []

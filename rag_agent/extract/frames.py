@@ -80,7 +80,7 @@ def unpack_answer(frame: bytes) -> tuple[Document | ExtractError, bool]:
         return error(answer["path"], answer["reason"], answer["detail"]), answer["last"]
     fields = answer["document"]
     fields["links"] = tuple(Link(**link) for link in fields["links"])
-    for name in ("tags", "pages", "warnings"):
+    for name in ("tags", "pages", "warnings", "aliases"):
         fields[name] = tuple(fields[name])
     return Document(**fields), answer["last"]
 

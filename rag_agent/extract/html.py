@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from rag_agent.extract.encoding import decode
 from rag_agent.extract.languages import language_of
 from rag_agent.extract.markdown import title_and_links
+from rag_agent.extract.metadata import properties
 from rag_agent.extract.registry import extractor
 from rag_agent.types import Document
 
@@ -15,7 +18,32 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
 # Not content: code, drawings, the way around the site.
-_DROPPED = frozenset(("script", "style", "template", "noscript", "svg", "iframe", "object", "nav"))
+_DROPPED = frozenset(
+    """script style template noscript svg iframe object nav canvas audio video button select
+    textarea dialog""".split()
+)
+_DROPPED_ROLES = frozenset(("navigation", "contentinfo", "search", "dialog"))
+# A footer inside of one of these belongs to it: who wrote an article, where a quote comes from.
+_OWNERS = ("article", "blockquote", "figure", "section", "main")
+# Names of <meta> (HTML 4.2.5.1, Dublin Core, Open Graph) and our keys.
+_META = {
+    "author": "author",
+    "dc.creator": "author",
+    "article:author": "author",
+    "description": "description",
+    "dc.description": "description",
+    "og:description": "description",
+    "keywords": "keywords",
+    "article:tag": "keywords",
+    "date": "created",
+    "dc.date": "created",
+    "dcterms.created": "created",
+    "article:published_time": "created",
+    "last-modified": "modified",
+    "dcterms.modified": "modified",
+    "article:modified_time": "modified",
+    "dc.publisher": "publisher",
+}
 _WITHIN_PAGE = re.compile("#")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*\n\s*")
 _TRAILING = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
@@ -26,7 +54,7 @@ def read(data: bytes, path: str) -> Document:
     """The page as Markdown, without scripts, styles and navigation."""
     source, warnings = decode(data)
     soup = _soup(source)
-    title = soup.title.get_text() if soup.title else ""
+    found = properties(_said(soup))
     if soup.title:
         soup.title.decompose()
     text, lost = _markdown(_content(soup))
@@ -37,11 +65,24 @@ def read(data: bytes, path: str) -> Document:
         kind="prose",
         text=text,
         language=language.name if language else "html",
-        title=title.strip() or heading,
         links=links,
         converted=True,
         warnings=warnings + lost,
+        **found.fields(heading),
     )
+
+
+def _said(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
+    """(key, value) of the title, the language and what ``<meta>`` elements say."""
+    if soup.title:
+        yield "title", soup.title.get_text()
+    page = soup.find("html")
+    if page:
+        yield "language", str(page.get("lang") or "")
+    for element in soup.find_all("meta", content=True):
+        name = str(element.get("name") or element.get("property") or "").lower()
+        if name in _META:
+            yield _META[name], str(element["content"])
 
 
 def _content(soup: BeautifulSoup) -> Tag:
@@ -52,15 +93,27 @@ def _content(soup: BeautifulSoup) -> Tag:
     return soup
 
 
-def to_markdown(source: str) -> tuple[str, tuple[str, ...]]:
-    """Markdown of an HTML fragment, and warnings. Words are not escaped: ``snake_case`` stays."""
-    return _markdown(_soup(source))
+def to_markdown(source: str, *, inner_links: bool = True) -> tuple[str, tuple[str, ...]]:
+    """Markdown of an HTML fragment, and warnings. Words are not escaped: ``snake_case`` stays.
+
+    Without ``inner_links`` those that lead to no other site lose their target: they stay within
+    the book.
+    """
+    soup = _soup(source)
+    if soup.title:
+        soup.title.decompose()
+    for anchor in [] if inner_links else soup.find_all("a", href=True):
+        if not urlsplit(str(anchor["href"])).scheme:
+            anchor.unwrap()
+    return _markdown(soup)
 
 
 def _soup(source: str) -> BeautifulSoup:
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(source, "html.parser")
+    for instruction in soup.find_all(string=_is_instruction):
+        instruction.extract()
     for element in soup.find_all(_is_dropped):
         element.decompose()
     for anchor in soup.find_all("a", href=_WITHIN_PAGE):  # permalinks of headings, above all
@@ -71,8 +124,17 @@ def _soup(source: str) -> BeautifulSoup:
     return soup
 
 
+def _is_instruction(text: object) -> bool:
+    """``<?xml …?>``, which would be words of the page otherwise."""
+    from bs4.element import ProcessingInstruction
+
+    return isinstance(text, ProcessingInstruction)
+
+
 def _is_dropped(element: Tag) -> bool:
-    return element.name in _DROPPED or element.get("role") == "navigation"
+    if element.name == "footer":
+        return element.find_parent(_OWNERS) is None
+    return element.name in _DROPPED or element.get("role") in _DROPPED_ROLES
 
 
 def _markdown(soup: Tag) -> tuple[str, tuple[str, ...]]:
@@ -81,6 +143,7 @@ def _markdown(soup: Tag) -> tuple[str, tuple[str, ...]]:
     converter = MarkdownConverter(
         heading_style="ATX",
         bullets="-",
+        table_infer_header=True,  # rather than a header row of empty cells
         strip=["img"],
         escape_asterisks=False,
         escape_underscores=False,

@@ -17,7 +17,7 @@ from rag_agent.types import Kind
 class Language:
     """What a file is written in.
 
-    ``converted`` marks formats whose text is made from the bytes (PDF, DOCX, notebooks, HTML):
+    ``converted`` marks formats whose text is made from the bytes (PDF, office files, mail, HTML):
     they may be larger than source code, and their bytes say nothing about their lines.
     """
 
@@ -185,10 +185,21 @@ _PROSE: tuple[tuple[str, str], ...] = (
     ("wikitext", ".wiki .mediawiki .creole"),
 )
 _CONVERTED: tuple[tuple[str, str], ...] = (
-    ("docx", ".docx"),
+    ("docx", ".docx .docm .dotx .dotm"),
+    ("eml", ".eml"),
+    ("epub", ".epub"),
     ("html", ".html .htm .xhtml"),
+    ("mbox", ".mbox .mbx"),
     ("notebook", ".ipynb"),
+    ("odp", ".odp .otp .fodp"),
+    ("ods", ".ods .ots .fods"),
+    ("odt", ".odt .ott .fodt"),
+    ("office97", ".doc .dot .xls .xlt .ppt .pps .pot"),  # named, so that the sync says what to do
     ("pdf", ".pdf"),
+    ("pptx", ".pptx .pptm .ppsx .ppsm .potx .potm"),
+    ("rtf", ".rtf"),
+    ("svg", ".svg"),
+    ("xlsx", ".xlsx .xlsm .xltx .xltm"),
 )
 _DATA: tuple[tuple[str, str], ...] = (
     ("bibtex", ".bib"),

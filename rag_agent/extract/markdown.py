@@ -5,30 +5,23 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
 from rag_agent.extract import text as plain_text
+from rag_agent.extract.marks import links_in, tags_in
 from rag_agent.extract.registry import extractor
+from rag_agent.extract.visible import visible_lines
 from rag_agent.types import Document, Link
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+) *\n(.*?)^(?:\1|\.\.\.) *$", re.DOTALL | re.MULTILINE)
 _FRONT_MATTER_WITHIN = 20_000  # characters; longer ones are text between two rules
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HTML_HEADING = re.compile(r"\s*<h1\b[^>]*>([^<]+)</h1>", re.IGNORECASE)
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
 _INLINE_LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]*\)")
-# Bounds keep these linear: a line may be the whole of a file.
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)(.{1,500}?)(?<!`)\1(?!`)")
-_WIKI = re.compile(r"\[\[([^\[\]|\n]{1,500})(?:\|[^\[\]\n]{0,500})?\]\]")
-_RELATIVE = re.compile(
-    r"\]\([ \t]{0,9}(?:<([^<>\n]{1,500})>|((?:[^\s()<>]|\([^\s()]{0,200}\)){1,500}))"
-)
-_REFERENCE = re.compile(r" {0,3}\[[^\[\]\n]{1,200}\]:[ \t]{1,9}<?([^\s<>]{1,500})")
-_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//|#")  # a scheme, a host, this same page
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +38,23 @@ def read(data: bytes, path: str) -> Document:
     """The file's own lines, with what its front matter and headings say about it."""
     document = plain_text.read(data, path)
     front = front_matter(document.text)
-    lines = list(_outside_code(document.text, front.lines))
+    lines, seen = _lines(document.text, front.lines)
     return replace(
         document,
         title=_text(front.values.get("title")) or _first_heading(lines),
-        tags=_tags(front.values),
+        aliases=_aliases(front.values),
+        tags=tuple(dict.fromkeys([*_tags(front.values), *tags_in(seen)])),
         date=_day(_text(front.values.get("date"))),
         metadata={key: value for key, raw in front.values.items() if (value := _text(raw))},
-        links=_links(lines),
+        links=links_in([*_front_lines(document.text, front.lines), *seen]),
         warnings=(*document.warnings, *([front.warning] if front.warning else [])),
     )
 
 
 def title_and_links(text: str) -> tuple[str, tuple[Link, ...]]:
     """First heading ("" without one) and links of Markdown that another format became."""
-    lines = list(_outside_code(text, 0))
-    return _first_heading(lines), _links(lines)
+    lines, seen = _lines(text, 0)
+    return _first_heading(lines), links_in(seen)
 
 
 def front_matter(text: str) -> FrontMatter:
@@ -124,6 +118,14 @@ def _tags(values: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, tags)))
 
 
+def _aliases(values: Mapping[str, Any]) -> tuple[str, ...]:
+    written = values.get("aliases") or values.get("alias") or ()
+    if isinstance(written, str):
+        written = written.split(",")
+    items = written if isinstance(written, (list, tuple)) else ()
+    return tuple(dict.fromkeys(filter(None, map(_text, items))))
+
+
 def _day(written: str) -> str:
     """ISO date of a date or a time that begins with one, else ""."""
     try:
@@ -132,23 +134,27 @@ def _day(written: str) -> str:
         return ""
 
 
-def _outside_code(text: str, skip: int) -> Iterator[tuple[int, str]]:
-    """(number, line) of the lines after the first ``skip`` that are not in a fenced block."""
-    fence = ""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if number <= skip:
-            continue
-        match = _FENCE.match(line) if "`" in line or "~" in line else None
-        if fence:
-            closes = match and match[1].startswith(fence) and not match[2].strip()
-            fence = "" if closes else fence
-        elif match and not (match[1][0] == "`" and "`" in match[2]):
-            fence = match[1]
-        else:
-            yield number, line
+Lines = list[tuple[int, str]]
 
 
-def _first_heading(lines: list[tuple[int, str]]) -> str:
+def _lines(text: str, skip: int) -> tuple[Lines, Lines]:
+    """(number, line) of the lines that are no code, as written and as they are seen."""
+    lines: Lines = []
+    seen: Lines = []
+    for number, line, visible in visible_lines(text, skip):
+        lines.append((number, line))
+        seen.append((number, visible))
+    return lines, seen
+
+
+def _front_lines(text: str, count: int) -> Lines:
+    """Front matter may link, as ``related: "[[Other note]]"``."""
+    if not count:
+        return []
+    return [(n, line) for n, line in enumerate(text.split("\n", count)[:count], 1) if "[[" in line]
+
+
+def _first_heading(lines: Sequence[tuple[int, str]]) -> str:
     previous, previous_number = "", 0
     for number, line in lines:
         match = _HEADING.match(line) or _HTML_HEADING.match(line)
@@ -158,18 +164,3 @@ def _first_heading(lines: list[tuple[int, str]]) -> str:
             return _INLINE_LINK.sub(r"\1", previous).strip()
         previous, previous_number = line, number
     return ""
-
-
-def _links(lines: list[tuple[int, str]]) -> tuple[Link, ...]:
-    """Wiki links and links to other files, as written, in order; not those to the web."""
-    links: list[Link] = []
-    for number, line in lines:
-        if "[" not in line:
-            continue
-        line = _CODE_SPAN.sub("", line)
-        links += (Link(m[1].strip(), number, wiki=True) for m in _WIKI.finditer(line))
-        found = [m[1] or m[2] for m in _RELATIVE.finditer(line)]
-        reference = _REFERENCE.match(line)
-        found += [reference[1]] if reference else []
-        links += (Link(target, number) for target in found if not _ELSEWHERE.match(target))
-    return tuple(links)

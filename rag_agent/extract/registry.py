@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rag_agent.errors import ExtractError, MissingDependency, TooLarge
@@ -12,9 +12,8 @@ from rag_agent.types import Document
 Extractor = Callable[[bytes, str], Document]
 """(bytes of a file, its POSIX path) → Document; may raise anything."""
 
-NO_TEXT = "there is no text in it"
-"""The warning of a document that was read well and of which nothing can be found."""
-
+# Package that a reader imports → the extra of pyproject.toml that brings it.
+_EXTRAS: Mapping[str, str] = {"pptx": "office"}
 _LONGEST_DETAIL = 200  # characters; some parsers quote the file in their message
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -48,16 +47,17 @@ def extractor(language: str, *, isolated: bool = False) -> Callable[[Extractor],
 def guarded(read: Extractor, data: bytes, path: str) -> Document:
     """Run one extractor; whatever its parser raises becomes an ExtractError.
 
-    The text that comes out can be stored: it holds no lone surrogates and no NUL. A conversion
-    without any text says so.
+    The text that comes out can be stored: it holds no lone surrogates and no NUL.
     """
     try:
-        return _storable(read(data, path), empty=not data)
+        return _storable(_checked(read(data, path), data))
     except ExtractError:
         raise
     except ImportError as error:
         package = (error.name or "a library").partition(".")[0]
-        fix = f"{error}; install it beside rag_agent: pip install {package}"
+        extra = _EXTRAS.get(package)
+        fix = f'pip install "rag_agent[{extra}]"' if extra else f"pip install {package}"
+        fix = f"{error}; install it beside rag_agent: {fix}"
         raise MissingDependency(path, "library missing", fix) from error
     except RecursionError as error:
         raise ExtractError(path, "nested too deeply") from error
@@ -67,22 +67,26 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
         raise ExtractError(path, "cannot be parsed", _detail(error)) from error
 
 
+def _checked(document: Document, data: bytes) -> Document:
+    """With a warning where a file that holds something has given no text, and nothing said why."""
+    if not document.converted or document.warnings or document.text.strip() or not data.strip():
+        return document
+    return replace(document, warnings=("no text in it",))
+
+
 def _detail(error: Exception) -> str:
     message = " ".join(str(error).split())
     name = type(error).__name__
     return f"{name}: {message}"[:_LONGEST_DETAIL] if message else name
 
 
-def _storable(document: Document, *, empty: bool) -> Document:
-    warnings = document.warnings
-    if document.converted and not (empty or warnings or document.text.strip()):
-        warnings = (NO_TEXT,)  # or nobody would learn why nothing of the file is found
+def _storable(document: Document) -> Document:
     return replace(
         document,
-        warnings=warnings,
         text=_clean(document.text),
         title=" ".join(_clean(document.title).split()),
         tags=tuple(_clean(tag) for tag in document.tags),
+        aliases=tuple(" ".join(_clean(alias).split()) for alias in document.aliases),
         metadata={_clean(key): _clean(value) for key, value in document.metadata.items()},
         links=tuple(replace(link, target=_clean(link.target)) for link in document.links),
     )

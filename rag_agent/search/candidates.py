@@ -26,9 +26,16 @@ _DEFINITIONS = 100  # a name such as "get" is defined a thousand times; the weig
 
 
 def find_candidates(
-    store: Store, question: Question, reading: Reading | NoReading, where: Filter | None
+    store: Store,
+    question: Question,
+    reading: Reading | NoReading,
+    where: Filter | None,
+    linked: Mapping[int, float] | None = None,
 ) -> Candidates:
-    """The files that may answer, with what is known of their chunks, in no order."""
+    """The files that may answer, with what is known of their chunks, in no order.
+
+    ``linked`` says how near by links documents are to where the search starts from.
+    """
     found = store.match_counts(list(question.words), lexical.CANDIDATES, where)
     asked = _definitions(store, question, where)
     by_path = dict(store.match_paths(list(question.words), _PATHS, where))
@@ -58,6 +65,7 @@ def find_candidates(
     cards = dense.cards(store, meaning, documents) if meaning else {}
     files.cards = np.array([cards.get(document, np.nan) for document in documents])
     files.commits = np.array([commits.get(document, 0.0) for document in documents])
+    files.near = np.array([(linked or {}).get(document, 0.0) for document in documents])
     files.by_path = np.array([by_path.get(document, 0.0) for document in documents])
     return files
 

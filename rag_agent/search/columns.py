@@ -32,8 +32,8 @@ class Candidates(Sequence[FileMatch]):
     which file each chunk belongs. ``bm25`` and ``covered`` are those of chunks, ``cosines`` too,
     NaN where there is none. ``counts`` of shape (chunks, words) say how often those passages of a
     chunk that matched have the words of the question. ``passages`` are the BM25 of passages,
-    ``chunk_of`` says to which chunk each belongs. ``cards``, ``commits`` and ``by_path`` are of
-    files; a card that there is not is NaN.
+    ``chunk_of`` says to which chunk each belongs. ``cards``, ``commits``, ``by_path`` and ``near``
+    are of files; a card that there is not is NaN.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Candidates(Sequence[FileMatch]):
         self.cards: Floats = np.full(len(begins), np.nan)
         self.commits: Floats = nothing
         self.by_path: Floats = nothing
+        self.near: Floats = nothing
 
     def _count(self, found: CountedPassages) -> None:
         place_of = {outline.id: place for place, outline in enumerate(self.outlines)}
@@ -190,6 +191,7 @@ class Candidates(Sequence[FileMatch]):
             float(self.commits[place]),
         )
         file.by_path = float(self.by_path[place])
+        file.near = float(self.near[place])
         return file
 
     def __iter__(self) -> Iterator[FileMatch]:

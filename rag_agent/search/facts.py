@@ -70,6 +70,7 @@ class Facts:
         "kind",
         "named_as_code",
         "names",
+        "near",
         "passages",
         "path",
         "question",
@@ -101,6 +102,7 @@ class Facts:
         self.cosine_of_three: float | None = math.fsum(cosines) / len(cosines) if cosines else None
         self.card: float | None = file.card
         self.commits: float = file.commits
+        self.near: float = file.near
         definitions = [found for c in file.chunks for found in c.stored.chunk.definitions]
         self.defined: int = len(definitions)
         self.names: Likeness = Likeness(question, definitions)

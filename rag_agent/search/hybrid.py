@@ -11,6 +11,7 @@ import numpy as np
 
 from rag_agent.embed import passage_text
 from rag_agent.errors import QueryError
+from rag_agent.links import nearness
 from rag_agent.search import fusion, ranking
 from rag_agent.search.candidates import find_candidates
 from rag_agent.search.columns import Candidates
@@ -61,8 +62,10 @@ def search(
     question, notes = read_question(store, query)
     reading = read_meaning(store, embedder, question.text)
     unread: Sequence[str] = ()
+    starts = filters.boosts(where)
     with store.snapshot():
-        files = find_candidates(store, question, reading, narrowed)
+        linked = nearness(store, starts) if starts else None
+        files = find_candidates(store, question, reading, narrowed, linked)
         ranked: Sequence[Scored] = Ranking(files, alpha, corpus_of(store))
         if reranking:
             ranked, unread = reranking.rerank(

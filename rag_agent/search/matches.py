@@ -45,10 +45,11 @@ class FileMatch:
 
     ``card`` is the raw cosine of the file's card, None where it has none yet. ``commits`` says how
     much the messages of commits that changed it speak for it, in [0, 1]; ``by_path`` is the BM25
-    of its path, 0 where that did not find it.
+    of its path, 0 where that did not find it; ``near`` how near it is by links to the document that
+    the search starts from, in [0, 1].
     """
 
-    __slots__ = ("by_path", "card", "chunks", "commits", "document", "shown_path")
+    __slots__ = ("by_path", "card", "chunks", "commits", "document", "near", "shown_path")
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class FileMatch:
         self.card = card
         self.commits = commits
         self.by_path: float = 0.0
+        self.near: float = 0.0
 
     def best_passages(self, count: int | None) -> list[float]:
         """The BM25 of the file's best passages, or of all, highest first."""

@@ -45,7 +45,7 @@ def score(files: Candidates, alpha: float, corpus: Corpus) -> tuple[list[str], F
     if is_hybrid:
         _stand_in(values)
     factors = fusion.factors_of(alpha, is_hybrid)
-    table = HYBRID if is_hybrid else WORDS_ONLY
+    table = (HYBRID if is_hybrid else WORDS_ONLY) | fusion.GIVEN
     used = [signal for signal in SIGNALS if signal.key in table]
     weights = np.array([table[signal.key] for signal in used])
     factor = np.array([factors[signal.part] for signal in used])
@@ -121,6 +121,7 @@ def _columns(files: Candidates, corpus: Corpus) -> Columns:
         **_of_names(files),
         "folders: path": files.by_path,
         "commits: commits": files.commits,
+        "links: link distance": files.near,
         "language: language of the project": np.array(
             [
                 corpus.languages.get(document.language, 0.0) if document.kind == "code" else 0.0

@@ -32,6 +32,7 @@ PARTS = {
     "folders": "its folders have words of the question",
     "definition": "it defines a name that the question gives",
     "defined names": "names it defines are like the question",
+    "links": "links lead from the document that the search starts from to it, or back",
     "commits": "commits that sound like the question changed it",
     "test": "it is a test, and the question is not about tests",
     "example": "it is an example, and the question is not about examples",
@@ -171,6 +172,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("defined names", "function", lambda f: f.names.of_functions),
     Signal("defined names", "question in names", lambda f: f.names.weight),
     Signal("defined names", "headings", lambda f: f.in_headings),
+    Signal("links", "link distance", lambda f: f.near),
     Signal("commits", "commits", lambda f: f.commits),
     *(
         Signal(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from rag_agent import priority
 from rag_agent.errors import RagError
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class Job:
         }
 
     def _run(self) -> None:
+        priority.lower()
         try:
             from rag_agent.index import open as open_index  # heavy, not for answering initialize
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         PassageMatch,
         Pending,
         PendingCard,
+        Place,
         StoredChunk,
     )
     from rag_agent.store.store import Store
@@ -30,6 +31,7 @@ __all__ = [
     "PassageMatch",
     "Pending",
     "PendingCard",
+    "Place",
     "Store",
     "StoredChunk",
     "set_aside_if_corrupt",
@@ -47,6 +49,7 @@ __getattr__ = late_names(
             "PassageMatch",
             "Pending",
             "PendingCard",
+            "Place",
             "StoredChunk",
         ),
         "store": ("Store",),

@@ -171,6 +171,16 @@ def cosines(
     }
 
 
+def vector_of(database: Database, model_id: int, document_id: int) -> Vector | None:
+    """The document's card, None where it has none that is near to anything."""
+    return dense.read_vector(
+        database.value(
+            "SELECT embedding FROM cards WHERE document_id = ? AND model_id = ?",
+            (document_id, model_id),
+        )
+    )
+
+
 def _embeddings(
     database: Database, model_id: int, document_ids: Sequence[int]
 ) -> list[tuple[int, bytes]]:

@@ -200,6 +200,26 @@ def cosines(
     return dict(as_cosines(rows))
 
 
+def vector_of(database: Database, model_id: int, chunk_id: int) -> Vector | None:
+    """The chunk's vector, None where it has none that is near to anything."""
+    return read_vector(
+        database.value(
+            "SELECT embedding FROM vectors WHERE chunk_id = ? AND model_id = ?",
+            (chunk_id, model_id),
+        )
+    )
+
+
+def read_vector(embedding: bytes | None) -> Vector | None:
+    """A stored vector; None for none, and for one of zeros."""
+    import numpy as np
+
+    if embedding is None:
+        return None
+    vector = np.frombuffer(embedding, dtype="<f4")
+    return vector if vector.any() else None
+
+
 def as_cosines(rows: Sequence[tuple[int, float | None]]) -> list[tuple[int, float]]:
     """(id, raw cosine) of rows (id, cosine distance)."""
     # The distance to a vector of length 0 is NULL: no similarity rather than a high one.

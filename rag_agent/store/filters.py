@@ -2,7 +2,8 @@
 
 Terms of the same field are alternatives, terms of different fields must all hold, ``-`` negates
 (then none of the field's negated terms may hold). Case never matters. In patterns ``*`` stands for
-any characters, ``/`` included, and ``?`` for one; brackets mean themselves.
+any characters, ``/`` included, and ``?`` for one; brackets mean themselves. ``near:PATH`` is no
+condition but a wish, which ``boosts`` reads.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ def compile(expression: str) -> Filter | None:
     forbidden: list[Condition] = []
     for negated, name, value in _terms(expression):
         condition = _condition(name, value)
+        if name in _BOOSTS:
+            if negated:
+                raise QueryError(f"-{name}: leaves nothing out; {name}: only moves documents up")
+            continue
         if negated:
             forbidden.append(condition)
         else:
@@ -62,6 +67,16 @@ def compile(expression: str) -> Filter | None:
             for binding in bindings
         ),
     )
+
+
+def boosts(expression: str, name: str = "near") -> tuple[str, ...]:
+    """The values of a field that moves documents up: ``near:PATH`` what is linked with the path.
+
+    Raises:
+        QueryError: as ``compile``.
+    """
+    compile(expression)
+    return tuple(value for _, field, value in _terms(expression) if field == name)
 
 
 def _terms(expression: str) -> list[tuple[bool, str, str]]:
@@ -144,6 +159,12 @@ def _tag(value: str) -> Condition:
     )
 
 
+def has_tag(tag: str, wanted: str) -> bool:
+    """Whether ``tag:wanted`` finds a document with this tag."""
+    have, want = fold(tag).lstrip("#"), fold(wanted).strip("#/ ")
+    return have == want or have.startswith(f"{want}/")
+
+
 def _name(value: str) -> Condition:
     return (
         "(d.id IN (SELECT c.document_id FROM definitions AS n "
@@ -170,6 +191,13 @@ def _day(name: str, value: str) -> str:
     return day
 
 
+def _near(value: str) -> Condition:
+    """No condition: what is linked with the path counts more, and nothing is left out."""
+    return "TRUE", ()
+
+
+_BOOSTS = frozenset({"near"})
+
 # One row a field. Dates: the document's own date, else the file's (UTC); `after` includes the day.
 FIELDS: Mapping[str, Callable[[str], Condition]] = {
     "path": _path,
@@ -180,6 +208,7 @@ FIELDS: Mapping[str, Callable[[str], Condition]] = {
     "name": _name,
     "after": _after,
     "before": _before,
+    "near": _near,
 }
 EXAMPLES: Mapping[str, str] = {
     "path": "path:src/*",
@@ -190,4 +219,5 @@ EXAMPLES: Mapping[str, str] = {
     "name": "name:parse_url",
     "after": "after:2026-01-31",
     "before": "before:2026-01-31",
+    "near": "near:notes/plan.md",
 }

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import date
 
 
 def fold(text: str) -> str:
     """For comparing without regard to case."""
     return storable(text.casefold())
+
+
+def link_form(text: str) -> str:
+    """Paths and links made comparable as Obsidian does it: small letters, composed, plain spaces.
+
+    macOS decomposes the names of files (u and two dots), links are mostly written composed (ü).
+    """
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFC", text).lower().replace("\u00a0", " ")
+    return storable(unicodedata.normalize("NFC", plain))
 
 
 def iso_day(text: str) -> str:

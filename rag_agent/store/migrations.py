@@ -245,5 +245,36 @@ def _languages(database: Database) -> None:
     database.rows("CREATE INDEX documents_languages ON documents (kind, language)")
 
 
-_STEPS: tuple[Callable[[Database], None], ...] = (_first, _history, _file_cards, _languages)
+def _links(database: Database) -> None:
+    """Documents by the form of their names that links are looked up by, and links by theirs."""
+    from rag_agent.store import links
+
+    for statement in _LINKS:
+        database.rows(statement)
+    links.index_all(database)
+
+
+_LINKS = (
+    "ALTER TABLE documents ADD COLUMN name TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX documents_by_name ON documents (name)",
+    # Where a link leads is asked for when somebody wants to know (rag_agent/links): a file that is
+    # added, renamed or removed changes that of links in documents which nobody touched.
+    """
+    CREATE TABLE link_names (
+        name TEXT NOT NULL,                -- of the file that is linked to, as documents.name
+        document_id INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+        PRIMARY KEY (name, document_id)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX link_names_of_document ON link_names (document_id)",
+)
+
+
+_STEPS: tuple[Callable[[Database], None], ...] = (
+    _first,
+    _history,
+    _file_cards,
+    _languages,
+    _links,
+)
 VERSION = len(_STEPS)

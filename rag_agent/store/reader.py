@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,21 @@ from rag_agent.store.records import (
     PassageMatch,
     Pending,
     PendingCard,
+    Place,
     StoredChunk,
 )
-from rag_agent.types import Definition, Root, Skipped, StoredDocument
+from rag_agent.types import Definition, Link, Root, Skipped, StoredDocument
 
 if TYPE_CHECKING:
-    from rag_agent.store import cards, dense, exporting, maintenance, postings, writing
+    from rag_agent.store import (
+        cards,
+        dense,
+        exporting,
+        links,
+        maintenance,
+        postings,
+        writing,
+    )
     from rag_agent.store.connection import VectorEngine
     from rag_agent.store.exporting import WholeDocument
     from rag_agent.types import Vector
@@ -32,6 +41,7 @@ else:
     cards = LateModule("rag_agent.store.cards")
     dense = LateModule("rag_agent.store.dense")
     exporting = LateModule("rag_agent.store.exporting")
+    links = LateModule("rag_agent.store.links")
     maintenance = LateModule("rag_agent.store.maintenance")
     postings = LateModule("rag_agent.store.postings")
     writing = LateModule("rag_agent.store.writing")
@@ -108,6 +118,14 @@ class Reader:
         """Raw cosine of each of these chunks that has a vector."""
         return dense.cosines(self._database, model, vector, chunk_ids)
 
+    def chunk_vector(self, model: int, chunk_id: int) -> Vector | None:
+        """Shape (dim,); None where the chunk has no vector of the model."""
+        return dense.vector_of(self._database, model, chunk_id)
+
+    def card_vector(self, model: int, document_id: int) -> Vector | None:
+        """Shape (dim,); None where the document has no card of the model."""
+        return cards.vector_of(self._database, model, document_id)
+
     # File cards: one vector a document, made before those of its chunks
 
     def pending_cards(self, model: int, limit: int, after: int = 0) -> list[PendingCard]:
@@ -176,6 +194,24 @@ class Reader:
         """How much commits that speak of these stems speak for each document, in [0, 1]."""
         return history.votes(self._database, words, k)
 
+    # Links, as written
+
+    def links_of(self, document_ids: Sequence[int]) -> dict[int, list[Link]]:
+        """The links of each of these documents, in order."""
+        return links.of(self._database, document_ids)
+
+    def linking(self, names: Iterable[str]) -> list[int]:
+        """Ids of the documents with a link that may mean a document with one of these names."""
+        return links.linking(self._database, names)
+
+    def places(self, document_ids: Sequence[int]) -> dict[int, Place]:
+        """Where these documents lie, by id; those that are gone are absent."""
+        return links.places(self._database, document_ids)
+
+    def places_named(self, names: Iterable[str]) -> dict[str, list[Place]]:
+        """Where the documents lie that links with these names may mean, by their own names."""
+        return links.named(self._database, names)
+
     # Documents and chunks
 
     def documents(self, root: Root, under: str = "") -> dict[str, StoredDocument]:
@@ -197,6 +233,10 @@ class Reader:
             (root.id, *bindings, after),
             limit,
         )
+
+    def tagged(self, root: Root, tags: Sequence[str]) -> set[int]:
+        """Ids of the documents of a root with any of the tags, or one below it."""
+        return reading.tagged(self._database, root, tags)
 
     def document(self, document_id: int) -> StoredDocument | None:
         """One document, None when it is gone."""

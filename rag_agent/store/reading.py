@@ -35,6 +35,22 @@ def documents(
     return [stored_document(row, known) for row in rows]
 
 
+def tagged(database: Database, root: Root, tags: Sequence[str]) -> set[int]:
+    """As ``Store.tagged``."""
+    if not tags:
+        return set()
+    rows = database.rows(
+        "SELECT d.id, w.value FROM documents AS d, json_each(d.tags) AS w "
+        "WHERE d.root_id = ? AND d.tags != '[]'",
+        (root.id,),
+    )
+    return {
+        identifier
+        for identifier, tag in rows
+        if any(filters.has_tag(tag, wanted) for wanted in tags)
+    }
+
+
 def find(database: Database, pattern: str) -> list[StoredDocument]:
     """As ``Store.find``."""
     wanted = filters.glob(pattern.replace("\\", "/"))

@@ -114,6 +114,21 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a document lies, for whoever follows links.
+
+    ``absolute`` and ``base``, the folder of its root, are absolute POSIX paths; ``name`` is the
+    form of its name that links are looked up by.
+    """
+
+    id: int
+    absolute: str
+    base: str
+    name: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """What a commit said and changed. ``paths`` are those below the root, relative to it.
 

@@ -89,6 +89,11 @@ class Shown:
             return base
         return f"{base.rstrip('/')}/{path}"
 
+    def base(self, root_id: int) -> str:
+        """The folder that a root is, or that it lies in where it is a file: absolute, POSIX."""
+        path = Path(self._paths[root_id])
+        return (path.parent if root_id in self._files else path).as_posix()
+
 
 def condition(database: Database, where: Filter | None) -> tuple[str, tuple[str, ...]]:
     """A filter as further condition of a query that has ``documents AS d``, and its bindings."""

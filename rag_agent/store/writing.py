@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from rag_agent.errors import StoreError
+from rag_agent.store import links
 from rag_agent.store.cards import digest_of, forget_outdated
 from rag_agent.store.connection import Database
 from rag_agent.store.folding import fold, iso_day, storable
@@ -30,6 +31,7 @@ def put(
     card = digest_of(document, chunks)
     with database.transaction():
         identifier = _put_document(database, root, document, source, prepared)
+        links.put(database, identifier, document.links)
         forget_outdated(database, identifier, card)
         ids = _put_chunks(database, identifier, document, chunks)
         _put_passages(database, ids, prepared)
@@ -47,7 +49,9 @@ class _Prepared:
         path = PurePosixPath(document.path)
         stem = words(path.stem)
         folders = path.parts[:-1]
-        self.path_words = (" ".join(words(path.name)), _joined(folders))
+        # An alias is a name as good as the file's, and may stand nowhere in the text.
+        aliases = [word for alias in document.aliases for word in words(alias)]
+        self.path_words = (" ".join([*words(path.name), *aliases]), _joined(folders))
         near = _joined(folders[-_FOLDERS:])
         twins = " ".join(stem)
         self.passages: list[list[tuple[int, int, int, int, str | None]]] = []
@@ -55,7 +59,8 @@ class _Prepared:
         self.words = 0
         for chunk in chunks:
             heading = words(chunk.heading)
-            places, rows = [], []
+            places = []
+            rows: list[tuple[str, str, str, str]] = []
             cursor = 0
             for passage in chunk.passages:
                 begin = chunk.text.find(passage.text, cursor)
@@ -72,6 +77,8 @@ class _Prepared:
                 places.append(
                     (passage.start, passage.end, max(begin, 0), len(passage.text), own_text)
                 )
+                if not self.passages and not rows:
+                    names += aliases
                 rows.append((" ".join(text_words), twins, near, " ".join(names + heading)))
             self.passages.append(places)
             self.fts.append(rows)
@@ -92,10 +99,11 @@ def _put_document(
         "root_id": root.id,
         "path": _strict(document.path),
         "folded": fold(document.path),
+        "name": links.name_of(document.path),
         "kind": document.kind,
         "language": document.language,
         "title": storable(document.title),
-        "tags": _json([fold(tag).lstrip("#") for tag in document.tags]),
+        "tags": _json([*dict.fromkeys(fold(tag).lstrip("#") for tag in document.tags)]),
         "day": iso_day(document.date),
         "metadata": _json(dict(document.metadata)),
         "links": _json([[link.target, link.line, link.wiki] for link in document.links]),
@@ -117,12 +125,15 @@ def _put_document(
         database.rows(
             f"UPDATE documents SET {assignments} WHERE id = ?", (*columns.values(), known)
         )
-        return int(known)
-    places = ", ".join("?" for _ in columns)
-    database.rows(
-        f"INSERT INTO documents ({', '.join(columns)}) VALUES ({places})", tuple(columns.values())
-    )
-    identifier: int = database.value("SELECT last_insert_rowid()")
+        database.rows("DELETE FROM paths_fts WHERE rowid = ?", (known,))
+        identifier = int(known)
+    else:
+        places = ", ".join("?" for _ in columns)
+        database.rows(
+            f"INSERT INTO documents ({', '.join(columns)}) VALUES ({places})",
+            tuple(columns.values()),
+        )
+        identifier = int(database.value("SELECT last_insert_rowid()"))
     database.rows(
         "INSERT INTO paths_fts (rowid, name, folders) VALUES (?, ?, ?)",
         (identifier, *prepared.path_words),
@@ -233,6 +244,7 @@ def clear(database: Database) -> None:
         for table in (
             "common_words",
             "skipped",
+            "link_names",
             "vectors",
             "cards",
             "definitions",

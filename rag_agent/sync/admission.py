@@ -36,7 +36,8 @@ class WalkRules:
     """What is indexed. ``extensions`` have their dot, ``names`` are whole file names.
 
     Sizes are bytes; ``max_document_bytes`` is for formats whose text is made from the bytes.
-    ``user_ignores`` are the lines of the user's ``core.excludesFile``.
+    ``user_ignores`` are the lines of the user's ``core.excludesFile``. ``exclude_tags`` keep out
+    the documents that have one.
     """
 
     extensions: frozenset[str]
@@ -45,6 +46,7 @@ class WalkRules:
     max_bytes: int
     max_document_bytes: int
     user_ignores: tuple[str, ...] = ()
+    exclude_tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

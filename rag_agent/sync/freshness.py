@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 def outdated_documents(results: SearchResults) -> list[StoredDocument]:
     """The documents of these hits whose files have changed or gone."""
-    documents = (hit.document for hit in results.hits)
-    return [document for document in documents if document and not _is_current(document)]
+    return outdated(hit.document for hit in results.hits if hit.document)
+
+
+def outdated(documents: Iterable[StoredDocument]) -> list[StoredDocument]:
+    """Those whose files have changed or gone since they were indexed."""
+    return [document for document in documents if not _is_current(document)]
 
 
 def true_to_disk(results: SearchResults, rules: WalkRules) -> SearchResults:
@@ -40,7 +44,7 @@ def true_to_disk(results: SearchResults, rules: WalkRules) -> SearchResults:
 
 def _is_current(document: StoredDocument) -> bool:
     """Whether the file still has the content that was indexed: by size and time, else by hash."""
-    path = _absolute_path(document)
+    path = absolute_path(document)
     try:
         stat = path.stat()
         if stat.st_size != document.source.size:
@@ -54,7 +58,7 @@ def _is_current(document: StoredDocument) -> bool:
         return False
 
 
-def _absolute_path(document: StoredDocument) -> Path:
+def absolute_path(document: StoredDocument) -> Path:
     """Where the document lies on disk; a root may be the file itself."""
     root = Path(document.root.path)
     return root if root.is_file() else root / document.path
@@ -74,7 +78,7 @@ def _relocated(hit: Hit, rules: WalkRules) -> Hit | None:
         found = admit(Path(document.root.path), document.path, rules)
         if isinstance(found, Skipped):
             return None
-        current, _ = read_document(found)
+        current, _ = read_document(found, rules)
     except (ExtractError, WalkError, OSError):
         return None
     now = chunk(current)

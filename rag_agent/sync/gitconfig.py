@@ -64,10 +64,10 @@ def user_ignores(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(lines_of(read_regular(os.path.realpath(chosen)))) if chosen else ()
 
 
-def repository_excludes(top: str) -> list[str]:
-    """The lines of ``info/exclude`` of the repository whose top folder this is.
+def repository_of(top: str) -> str:
+    """Where the repository whose top folder this is keeps what all of its worktrees share.
 
-    In worktrees and submodules ``.git`` is a file that names the place.
+    A real path. In worktrees and submodules ``.git`` is a file that names the place.
     """
     git = f"{top}/.git"
     pointer = read_regular(git).decode("utf-8", "surrogateescape").strip()
@@ -77,7 +77,12 @@ def repository_excludes(top: str) -> list[str]:
         shared = common.decode("utf-8", "surrogateescape").strip()
         if shared:
             git = str(Path(git) / shared)
-    return lines_of(read_regular(f"{git}/info/exclude"))
+    return os.path.realpath(git)
+
+
+def repository_excludes(repository: str) -> list[str]:
+    """The lines of ``info/exclude`` of a repository, which ``repository_of`` found."""
+    return lines_of(read_regular(f"{repository}/info/exclude"))
 
 
 def _excludes_files(file: str, home: str, depth: int) -> Iterator[str]:

@@ -7,7 +7,8 @@ Strongest first:
 3. ``.ragignore`` in any folder, deeper ones first. A pattern leaves out more. A ``!pattern`` that
    names something (``!build/api/``, ``!*.log``, but not ``!*``) brings in what would be left out
    by the next two, a folder with all that is in it;
-4. folders that no one searches (``node_modules``, virtual environments, caches);
+4. folders that no one searches (``node_modules``, virtual environments, caches), and worktrees of
+   the repository inside of it;
 5. ``.gitignore`` in any folder, deeper ones first, then ``.git/info/exclude``, then the user's
    ``core.excludesFile``. As in git, what lies in an ignored folder is ignored.
 
@@ -24,7 +25,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from rag_agent.sync.gitconfig import read_regular, repository_excludes
+from rag_agent.sync.gitconfig import read_regular, repository_excludes, repository_of
 from rag_agent.sync.patterns import Pattern, Patterns, lines_of
 
 # git sets core.ignoreCase on these when it makes a repository.
@@ -56,7 +57,8 @@ _USELESS_ROWS: tuple[tuple[str, str, bool], ...] = (
     ("downloaded providers", ".terraform", True),
     ("build output", ".next .nuxt .svelte-kit .stack-work dist-newstyle", True),
     ("an archiver's leftovers", "__MACOSX", True),
-    ("deleted files", "$RECYCLE.BIN .Trash", True),
+    ("Obsidian's settings and plugins", ".obsidian", False),
+    ("deleted files", "$RECYCLE.BIN .Trash .trash", True),
     ("a file system's leftovers", "lost+found", True),
 )
 # A folder that holds such an entry is of no use whatever its name.
@@ -111,11 +113,13 @@ class _Layer(NamedTuple):
 class Folder:
     """A folder on the way down with the rules that hold for its entries, strongest first.
 
-    ``prefix`` is its path and a slash, from the outermost folder whose rules count.
+    ``prefix`` is its path and a slash, from the outermost folder whose rules count. ``repository``
+    is where git keeps what it has of the repository that the folder belongs to, "" for none.
     """
 
     absolute: str
     prefix: str
+    repository: str = ""
     git: tuple[_Layer, ...] = ()
     own: tuple[_Layer, ...] = ()
     entered: Literal["kept", "wanted", "passage"] = "kept"
@@ -178,6 +182,8 @@ class Ignore:
             if marker is not None:
                 _, why, reported = _MARKERS[marker]
                 decision = _left_out(folder, path, True, why, reported)
+            elif _is_worktree(folder.repository, absolute, names):
+                decision = _left_out(folder, path, True, "a worktree of this repository")
         entered = folder.entered
         if decision.outcome in ("wanted", "passage"):
             entered = "wanted" if decision.outcome == "wanted" else "passage"
@@ -215,7 +221,9 @@ class Ignore:
             return folder
         git, own = folder.git, folder.own
         if _holds(folder.absolute, names, ".git"):
-            excludes = Patterns(repository_excludes(folder.absolute), ignore_case=_IGNORE_CASE)
+            repository = repository_of(folder.absolute)
+            folder = replace(folder, repository=repository)
+            excludes = Patterns(repository_excludes(repository), ignore_case=_IGNORE_CASE)
             layers = ((".git/info/exclude", excludes), ("core.excludesFile", self._user))
             cut = len(folder.prefix)
             git = tuple(_Layer(cut, source, patterns) for source, patterns in layers if patterns)
@@ -252,6 +260,19 @@ def _holds(absolute: str, names: Collection[str] | None, name: str) -> bool:
     if names is not None:
         return name in names
     return os.path.lexists(f"{absolute}/{name}")
+
+
+def _is_worktree(repository: str, absolute: str, names: Collection[str] | None) -> bool:
+    """Whether a folder in a repository is another checkout of it, where all would come twice.
+
+    Agents make such (``.claude/worktrees/``). Worktrees beside each other are no copies of what
+    is indexed: none lies in the other.
+    """
+    return (
+        bool(repository)
+        and _holds(absolute, names, ".git")
+        and repository_of(absolute) == repository
+    )
 
 
 def _file_layers(folder: Folder, names: Collection[str] | None, name: str) -> Iterator[_Layer]:

@@ -6,6 +6,8 @@ Reasons of extractors (``encrypted``, ``damaged``, …) come beside these.
 from __future__ import annotations
 
 IGNORED = "ignored"
+OPTED_OUT = "rag: false"
+EXCLUDED_TAG = "excluded tag"
 EXCLUDED = "excluded"
 SECRET = "secret"
 FILE_TYPE = "file type"

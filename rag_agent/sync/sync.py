@@ -18,6 +18,7 @@ from rag_agent.extract import VERSION as EXTRACTION
 from rag_agent.extract import extract
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
+from rag_agent.sync import consent
 from rag_agent.sync.content import reject
 from rag_agent.sync.known import Known
 from rag_agent.sync.reasons import UNREADABLE
@@ -76,7 +77,12 @@ def sync_documents(
     started = time.monotonic()
     tally = _Tally()
     known = Known(store, root, under)
-    decided = {s.path: s for s in store.skipped(root) if s.size >= 0}
+    decided = {
+        s.path: s
+        for s in store.skipped(root)
+        if s.size >= 0 and consent.still_holds(s, rules.exclude_tags)
+    }
+    unwanted = store.tagged(root, rules.exclude_tags)
     candidates: list[Candidate] = []
     for candidate in walk(Path(root.path), rules, tally.skipped.append, under):
         candidates.append(candidate)
@@ -91,13 +97,18 @@ def sync_documents(
         )
         stored = known.take(candidate.path)
         earlier = decided.get(candidate.path)
-        if not anew and stored is not None and _same_state(candidate, stored.source):
+        # A setting may be newer than the file: it is read again for the reason to be told.
+        again = anew or (stored is not None and stored.id in unwanted)
+        if not again and stored is not None and _same_state(candidate, stored.source):
             tally.unchanged += 1
-        elif not anew and earlier is not None and _same_state(candidate, earlier):
+        elif not again and earlier is not None and _same_state(candidate, earlier):
             tally.skipped.append(earlier)
             if stored is not None:
                 known.leave(stored)
-        elif not _sync_one(store, root, candidate, stored, tally, anew, texts) and stored:
+        elif (
+            not _sync_one(store, root, candidate, stored, tally, rules, texts, anew=again)
+            and stored is not None
+        ):
             known.leave(stored)
     # Of what could not be looked at, files and folders, nothing is known: it is not forgotten.
     unread = tuple(s.path.rstrip("/") + "/" for s in tally.skipped if s.reason == UNREADABLE)
@@ -144,14 +155,14 @@ def sync_file(
             store.forget([stored.id])
         return False
     tally = _Tally()
-    kept = _sync_one(store, root, found, stored, tally, False, texts)
+    kept = _sync_one(store, root, found, stored, tally, rules, texts, anew=False)
     if not kept and stored is not None:
         store.forget([stored.id])
     store.set_skipped(root, tally.skipped, path)
     return kept
 
 
-def read_document(candidate: Candidate) -> tuple[Document, Source]:
+def read_document(candidate: Candidate, rules: WalkRules) -> tuple[Document, Source]:
     """The document at a path as it is now, with secrets removed, and the state it was read in.
 
     Raises:
@@ -159,7 +170,7 @@ def read_document(candidate: Candidate) -> tuple[Document, Source]:
         OSError: it cannot be read.
     """
     data, source = _read(candidate)
-    return _document(data, candidate.path, source.sha256, None), source
+    return _document(data, candidate.path, rules, source.sha256, None), source
 
 
 def source_of(candidate: Candidate) -> Source:
@@ -177,8 +188,10 @@ def _sync_one(
     candidate: Candidate,
     stored: StoredDocument | None,
     tally: _Tally,
-    anew: bool,
+    rules: WalkRules,
     texts: TextCache | None,
+    *,
+    anew: bool,
 ) -> bool:
     """True when the index holds this file; what it could not take is tallied with its reason."""
     try:
@@ -187,7 +200,7 @@ def _sync_one(
             store.touch(stored.id, source)
             tally.unchanged += 1
             return True
-        document = _document(data, candidate.path, source.sha256, texts)
+        document = _document(data, candidate.path, rules, source.sha256, texts)
     except FileNotFoundError:
         return False  # it vanished since the walk, which is no fault of anybody
     except OSError as error:
@@ -226,14 +239,19 @@ def _read(candidate: Candidate) -> tuple[bytes, Source]:
     return data, Source(len(data), mtime, hashlib.sha256(data).hexdigest())
 
 
-def _document(data: bytes, path: str, sha256: str, texts: TextCache | None) -> Document:
+def _document(
+    data: bytes, path: str, rules: WalkRules, sha256: str, texts: TextCache | None
+) -> Document:
     rejected = reject(data, path)
     if rejected is not None:
         raise ExtractError(path, *rejected)
     kept = texts.get(path, sha256) if texts else None
     if kept is not None:
+        consent.check(kept, rules.exclude_tags)
         return kept
-    document = _masked(extract(data, path))
+    document = extract(data, path)
+    consent.check(document, rules.exclude_tags)
+    document = _masked(document)
     if texts:
         texts.put(document, sha256)
     return document

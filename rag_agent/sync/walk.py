@@ -40,6 +40,7 @@ def rules_from(
     exclude_patterns: Sequence[str],
     max_bytes: int,
     max_document_bytes: int,
+    exclude_tags: Sequence[str] = (),
     environ: Mapping[str, str] = os.environ,
 ) -> WalkRules:
     """The allowlist with the user's additions and exceptions, and the user's own git excludes.
@@ -58,6 +59,7 @@ def rules_from(
         max_bytes=max_bytes,
         max_document_bytes=max_document_bytes,
         user_ignores=user_ignores(environ),
+        exclude_tags=tuple(exclude_tags),
     )
 
 

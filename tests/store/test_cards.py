@@ -183,6 +183,9 @@ def test_an_index_of_the_format_before_cards_gets_them(
         root = store.add_root(str(tmp_path / "project"))
         put(store, root, "a.md", "text")
         database = store._database
+        database.rows("DROP TABLE link_names")
+        database.rows("DROP INDEX documents_by_name")
+        database.rows("ALTER TABLE documents DROP COLUMN name")
         database.rows("DROP INDEX documents_languages")
         database.rows("DROP TABLE cards")
         database.rows("ALTER TABLE documents DROP COLUMN card_digest")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rag_agent.sync.gitconfig import user_ignores
 from rag_agent.sync.walk import WalkRules, rules_from, walk
+from rag_agent.types import Skipped
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -235,6 +236,48 @@ def test_a_worktree_uses_the_excludes_of_its_repository(tmp_path: Path) -> None:
     _tree(main, {".git/info/exclude": "b.py\n"})
     assert (tmp_path / "tree" / ".git").is_file()
     assert _walked(tmp_path / "tree") == ["a.py"]
+
+
+def _with_worktree(folder: Path, inside: str) -> Path:
+    """A repository with one file, checked out once more at ``inside``."""
+    _tree(folder, {"a.py": "x = 1\n"})
+    _git(folder, "init", "-q", "-b", "main")
+    _git(folder, "add", ".")
+    _git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+    _git(folder, "worktree", "add", "-q", "-b", "side", inside)
+    return folder
+
+
+@needs_git
+def test_a_worktree_inside_its_repository_is_left_out_and_says_so(tmp_path: Path) -> None:
+    main = _with_worktree(tmp_path / "main", ".claude/worktrees/side")
+    skipped: list[Skipped] = []
+    assert [found.path for found in walk(main, _rules(), skipped.append)] == ["a.py"]
+    assert skipped == [
+        Skipped(".claude/worktrees/side/", "ignored", "a worktree of this repository")
+    ]
+
+
+@needs_git
+def test_a_worktree_can_be_indexed_itself_and_brought_in(tmp_path: Path) -> None:
+    main = _with_worktree(tmp_path / "main", "trees/side")
+    assert _walked(main / "trees/side") == ["a.py"]
+    _tree(main, {".ragignore": "!trees/side/\n"})
+    assert _walked(main) == [".ragignore", "a.py", "trees/side/a.py"]
+
+
+@needs_git
+def test_a_worktree_in_a_worktree_is_a_copy_of_that(tmp_path: Path) -> None:
+    main = _with_worktree(tmp_path / "main", "../side")
+    _git(tmp_path / "side", "worktree", "add", "-q", "-b", "inner", "inner")
+    assert _walked(main) == ["a.py"]
+    assert _walked(tmp_path / "side") == ["a.py"]
+
+
+@needs_git
+def test_worktrees_beside_each_other_are_walked(tmp_path: Path) -> None:
+    _with_worktree(tmp_path / "main", "../side")
+    assert _walked(tmp_path) == ["main/a.py", "side/a.py"]
 
 
 def test_a_submodule_is_walked_by_its_own_rules(tmp_path: Path) -> None:
