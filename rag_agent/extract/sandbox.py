@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING
 
-from rag_agent.errors import ExtractError
+from rag_agent.errors import ExtractError, TooLarge
+from rag_agent.extract.confine import OUT_OF_MEMORY
 from rag_agent.extract.frames import (
     Request,
     pack_request,
@@ -21,16 +23,19 @@ from rag_agent.extract.frames import (
 from rag_agent.extract.registry import Extractor
 from rag_agent.types import Document
 
+if TYPE_CHECKING:
+    from rag_agent.extract.job import Job
+
 SECONDS = 60.0
 """Time for one file. A 1,000-page PDF takes about ten."""
 MEMORY = 2 * 1024**3
-"""Bytes of address space for the worker, where the operating system can limit it."""
+"""Bytes for the worker: of address space, on macOS of resident memory, on Windows committed."""
 
 # Not ``-m``: that would put the working directory, which may be a stranger's project, first among
 # the folders that modules come from. The path of this process is handed over instead.
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from rag_agent.extract.worker import main; main(int(sys.argv[2]))"
+    "from rag_agent.extract.worker import main; main(int(sys.argv[2]), sys.argv[3] == 'kernel')"
 )
 
 
@@ -41,10 +46,12 @@ class _Died(Exception):
 class Sandbox:
     """One worker process, started when first needed and again after it died. Thread-safe."""
 
-    def __init__(self, memory: int = MEMORY) -> None:
+    def __init__(self, memory: int = MEMORY, *, by_kernel: bool = True) -> None:
         self._memory = memory
+        self._limit = "kernel" if by_kernel else "self"
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._job: Job | None = None
 
     def call(self, read: Extractor, data: bytes, path: str, seconds: float = SECONDS) -> Document:
         """What ``read(data, path)`` returns in the worker; ``read`` is a module's function.
@@ -79,12 +86,18 @@ class Sandbox:
 
     def _start(self) -> subprocess.Popen[bytes]:
         folders = json.dumps([folder for folder in sys.path if folder])
-        return subprocess.Popen(
-            [sys.executable, "-I", "-u", "-W", "ignore", "-c", _START, folders, str(self._memory)],
+        arguments = [folders, str(self._memory), self._limit]
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-u", "-W", "ignore", "-c", _START, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
+        if sys.platform == "win32":  # elsewhere the worker binds itself (confine.py)
+            from rag_agent.extract.job import Job
+
+            self._job = Job(process, self._memory)
+        return process
 
     def _ask(
         self,
@@ -114,6 +127,8 @@ class Sandbox:
             self._end()
             if expired.is_set():
                 raise ExtractError(path, "took too long", f"over {seconds:g} s") from error
+            if process.returncode == OUT_OF_MEMORY:
+                raise TooLarge(path, "needs too much memory") from error
             raise _Died(_cause(process.returncode)) from error
         except BaseException:  # Ctrl-C in the middle of an answer: the pipe is of no use any more
             self._end()
@@ -139,6 +154,9 @@ class Sandbox:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self._job is not None:
+            self._job.close()
+            self._job = None
 
 
 def _cause(returncode: int) -> str:
