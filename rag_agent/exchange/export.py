@@ -19,7 +19,7 @@ from rag_agent.store import Store
 from rag_agent.store.exporting import WholeDocument
 from rag_agent.store.records import StoredChunk
 from rag_agent.sync.sync import PIPELINE
-from rag_agent.types import Passage
+from rag_agent.types import Passage, Root
 from rag_agent.version import __version__
 
 
@@ -46,7 +46,7 @@ def export_lines(
     """
     counts = _Counts()
     model = None if fingerprint is None else store.find_model(fingerprint)
-    numbers = {root.id: number for number, root in enumerate(store.roots())}
+    of_header = store.roots()
     yield HeaderLine(
         written_by=__version__,
         pipeline=PIPELINE,
@@ -61,15 +61,17 @@ def export_lines(
             found = store.next_document(after)
             if found is None:
                 break
-            lines = _document_lines(store, model, found, numbers[found.root.id], counts)
+            # A root that was added since the header was written is not part of this export.
+            known = found.root in of_header
+            lines = _document_lines(store, model, found, of_header, counts) if known else []
         report(Progress("export", counts.documents, max(total, counts.documents)))
         yield from lines
         after = found.id
-    for root in store.roots():
+    for number, root in enumerate(of_header):
         for one in store.skipped(root):
             counts.skipped += 1
             yield SkippedLine(
-                root=numbers[root.id], path=one.path, reason=one.reason, detail=one.detail
+                root=number, path=one.path, reason=one.reason, detail=one.detail
             ).model_dump_json()
     yield EndLine(
         documents=counts.documents,
@@ -80,12 +82,12 @@ def export_lines(
 
 
 def _document_lines(
-    store: Store, model: int | None, found: WholeDocument, root: int, counts: _Counts
+    store: Store, model: int | None, found: WholeDocument, roots: Sequence[Root], counts: _Counts
 ) -> list[str]:
     chunks = store.chunks_of(found.id)
     vectors = {} if model is None else store.vectors_of(model, found.id)
     card = None if model is None else store.card_of(model, found.id)
-    document = found.document
+    document, root = found.document, roots.index(found.root)
     counts.documents += 1
     counts.chunks += len(chunks)
     counts.vectors += len(vectors)

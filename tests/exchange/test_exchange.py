@@ -277,6 +277,20 @@ def test_several_folders_keep_apart(tmp_path: Path) -> None:
         imported(tmp_path / "here", lines, tmp_path)
 
 
+def test_a_folder_that_is_added_meanwhile_is_not_part_of_an_export(
+    project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "new.md").write_text("# New\n", encoding="utf-8")
+    with opened(project) as reading, opened(project) as writing:
+        lines = reading.export_chunks()
+        got = [next(lines)]
+        writing.sync(tmp_path / "more", vectors=False)
+        got.extend(lines)
+    assert {line["path"] for line in parsed(got, "document")} == set(NAMES)
+    assert json.loads(got[-1])["documents"] == len(NAMES)
+
+
 def test_an_index_that_is_not_there_cannot_be_exported(tmp_path: Path) -> None:
     with pytest.raises(StoreMissing, match="nothing is indexed"):
         exported(tmp_path)
