@@ -43,6 +43,14 @@ class _Died(Exception):
     """The worker ended without an answer."""
 
 
+class _Exhausted(Exception):
+    """The worker ended for want of memory, or was about to."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("needs too much memory")
+        self.error = TooLarge(path, "needs too much memory")
+
+
 class Sandbox:
     """One worker process, started when first needed and again after it died. Thread-safe."""
 
@@ -63,15 +71,17 @@ class Sandbox:
             if self._process is not None:
                 try:
                     return self._ask(self._process, read, data, path, seconds)
-                except _Died:
-                    # It has read other files before, or ended while idle: this one may be
-                    # innocent, and gets a fresh worker.
+                except (_Died, _Exhausted):
+                    # It has read other files before, whose memory may not all have come back, or
+                    # ended while idle: this one may be innocent, and gets a fresh worker.
                     self._end()
             self._process = self._start()
             try:
                 return self._ask(self._process, read, data, path, seconds)
             except _Died as death:
                 raise ExtractError(path, "parser crashed", str(death)) from death
+            except _Exhausted as exhausted:
+                raise exhausted.error from exhausted
 
     def close(self) -> None:
         """End the worker. The next call starts another."""
@@ -128,7 +138,7 @@ class Sandbox:
             if expired.is_set():
                 raise ExtractError(path, "took too long", f"over {seconds:g} s") from error
             if process.returncode == OUT_OF_MEMORY:
-                raise TooLarge(path, "needs too much memory") from error
+                raise _Exhausted(path) from error
             raise _Died(_cause(process.returncode)) from error
         except BaseException:  # Ctrl-C in the middle of an answer: the pipe is of no use any more
             self._end()
@@ -138,6 +148,8 @@ class Sandbox:
         if last or expired.is_set():
             self._end()
         if isinstance(answer, ExtractError):
+            if last:
+                raise _Exhausted(path)
             raise answer
         return answer
 

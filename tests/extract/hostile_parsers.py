@@ -45,6 +45,14 @@ def growing(data: bytes, path: str) -> Document:
         held.append(b"x" * 16 * 1024**2)
 
 
+_HELD: list[bytes] = []
+
+
+def leaking(data: bytes, path: str) -> Document:
+    _HELD.append(b"x" * int(data))
+    return polite(b"", path)
+
+
 def telling(data: bytes, path: str) -> Document:
     Path(data.decode()).write_text(str(os.getpid()), encoding="utf-8")
     return endless(data, path)

@@ -87,6 +87,22 @@ def test_a_parser_that_needs_too_much_memory_is_stopped(parsers: ModuleType) -> 
         sandbox.close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps RLIMIT_AS")
+def test_a_file_does_not_pay_for_what_others_have_left_behind(parsers: ModuleType) -> None:
+    sandbox = Sandbox(memory=512 * 1024**2)
+    size = str(150 * 1024**2).encode()
+    try:
+        processes = {
+            sandbox.call(parsers.leaking, size, f"{number}.pdf").metadata["process"]
+            for number in range(6)
+        }
+        assert len(processes) > 1
+        with pytest.raises(TooLarge):
+            sandbox.call(parsers.leaking, str(1024**3).encode(), "bomb.pdf")
+    finally:
+        sandbox.close()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows refuses the memory: job.py")
 def test_where_the_system_refuses_no_memory_the_worker_ends_itself(parsers: ModuleType) -> None:
     sandbox = Sandbox(memory=1024**3, by_kernel=False)
