@@ -176,7 +176,7 @@ class Index:
                 anew=anew,
                 texts=self._texts(trusted=trust_cache),
             )
-            sync_history(store, lock.telling(report), enabled=self.config.rag_history)
+            sync_history(store, lock.telling(report), enabled=self.config.rag_history, anew=anew)
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
         if self._home and set(targets) == set(self.tracked_paths):
             legacy.remove_index(self.folder)  # whose files are all in the index now

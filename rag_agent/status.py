@@ -137,6 +137,9 @@ def _index(store: Store | None) -> str:
     problems = store.check()
     if problems:
         raise RagError(f"{problems[0]}; run `rag-agent rebuild --force`")
+    damaged = store.damaged_copies()
+    if damaged:
+        raise RagError(f"{', '.join(damaged)}: damaged; `rag-agent refresh` writes that anew")
     documents = store.counts().documents
     return f"sound, {documents:,} files" if documents else "nothing indexed yet"
 

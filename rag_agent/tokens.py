@@ -68,7 +68,7 @@ def runs(text: str) -> list[str]:
     """The unbroken runs of letters, digits and underscores, one script each, folded."""
     # ASCII is by far the common case, and needs neither folding nor the other scripts.
     pattern = _ASCII_RUN if text.isascii() else _compiled(rf"[{_CJK}]+|[^\W{_CJK}]+")
-    found: list[str] = pattern.findall(_fold(text))
+    found: list[str] = pattern.findall(without_accents(text))
     return found
 
 
@@ -107,7 +107,7 @@ def estimate_tokens(text: str) -> int:
     return wide + -(-(len(text) - wide - ascii_only) // 2) + -(-ascii_only // 3)
 
 
-def _fold(text: str) -> str:
+def without_accents(text: str) -> str:
     """Compatibility forms and accents folded (full-width a, ligatures, e with acute)."""
     if text.isascii():
         return text

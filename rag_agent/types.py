@@ -67,7 +67,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What the word index holds: about 750 characters of consecutive lines inside a chunk."""
+    """What the word index holds: consecutive lines inside a chunk, or a part of one long line.
+
+    They have about 750 characters, of prose 1,100.
+    """
 
     start: int
     end: int
@@ -175,7 +178,8 @@ class Hit:
 
     Of a long document these are up to four. ``score`` orders; ``evidence`` decides whether the hit
     may be injected. ``signals`` names what the score is made of. ``stale`` means the file changed
-    on disk and could not be synced. ``address`` opens a file in a vault in Obsidian.
+    on disk and could not be synced. ``doubles`` are further files that say the same, as hits of
+    their own. ``address`` opens a file in a vault in Obsidian.
     """
 
     path: str
@@ -187,8 +191,13 @@ class Hit:
     converted: bool = False
     stale: bool = False
     document: StoredDocument | None = None
-    copies: tuple[str, ...] = ()
+    doubles: tuple[Hit, ...] = ()
     address: str = ""
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """The files that say the same."""
+        return tuple(double.path for double in self.doubles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +205,8 @@ class SearchResults:
     """The hits of one query, best first, and how they were found.
 
     ``notes`` are sentences for the reader: vectors missing, indexing under way, words dropped.
+    ``left_by_filter`` is how many documents the filter of a search without hits leaves, None of any
+    other search.
     """
 
     query: str
@@ -203,6 +214,7 @@ class SearchResults:
     hits: tuple[Hit, ...]
     took_ms: float
     notes: tuple[str, ...] = ()
+    left_by_filter: int | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

@@ -152,6 +152,23 @@ def test_help_lists_every_verb(words: list[str], capfd: pytest.CaptureFixture[st
     assert "  --version  " in out
 
 
+def test_a_filter_that_leaves_nothing_is_explained_in_text_and_json(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["index", "--no-vectors"]) == 0
+    capfd.readouterr()
+    asked = ["search", "query string", "--where", "ext:pyy"]
+    assert main(asked) == 0
+    out, _ = capfd.readouterr()
+    assert "no hits" in out
+    assert "note: The filter leaves nothing: ext:pyy matches no document; did you mean py" in out
+    assert main([*asked, "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["hits"] == []
+    assert found["notes"][0].startswith("The filter leaves nothing: ext:pyy")
+    assert "(excluded by ext:pyy)" in found["notes"][1]
+
+
 def test_help_of_a_verb_is_the_same_by_either_way(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "search"]) == 0
     first, _ = capfd.readouterr()

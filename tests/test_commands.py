@@ -95,7 +95,9 @@ def test_index_reports_what_it_leaves_out_with_reasons(project: Path) -> None:
 
 def test_index_of_a_folder_with_nothing_to_index_says_so(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert text("index", str(tmp_path / "empty")).startswith("No indexable files found in: ")
+    said = text("index", str(tmp_path / "empty"))
+    assert said.startswith(f"no indexable files found in {tmp_path / 'empty'}; `rag-agent ext")
+    assert "Indexed" not in said
 
 
 def test_index_of_a_missing_path_is_an_error_that_names_it(project: Path) -> None:
@@ -407,6 +409,36 @@ def test_options_of_every_verb_stand_before_or_after_it() -> None:
     assert parse(["--json", "status"]).arguments.json
     assert parse(["status", "--json"]).arguments.json
     assert not parse(["status"]).arguments.json
+
+
+def test_a_filter_may_begin_with_what_it_excludes() -> None:
+    asked = ["search", "dispatch", "--where", "-path:tests/*", "--limit", "3"]
+    arguments = parse(asked).arguments
+    assert (arguments.where, arguments.limit) == ("-path:tests/*", 3)
+    with pytest.raises(Usage, match="expected one argument"):
+        parse(["search", "dispatch", "--where", "--json"])
+    assert parse(["search", "--", "--where", "-x"]).arguments.query == ["--where", "-x"]
+
+
+@pytest.mark.parametrize(
+    ("extension", "why"), [("env", "variables"), (".pem", "keys"), ("min.js", "minified")]
+)
+def test_an_extension_of_which_nothing_would_be_indexed_is_refused(
+    project: Path, extension: str, why: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"files are never indexed: .*{why}"):
+        run("ext", "add", extension)
+    assert "extraExtensions" not in text("status")
+
+
+def test_an_empty_pattern_is_refused_as_such(project: Path) -> None:
+    with pytest.raises(ConfigError, match="an empty pattern excludes nothing"):
+        run("exclude", "")
+
+
+def test_a_rebuild_counts_the_files_it_read(project: Path) -> None:
+    run("index")
+    assert text("rebuild").startswith("✅ Indexed 3 files (3 chunks) · 3 unchanged")
 
 
 def test_words_of_a_query_may_look_like_options_behind_two_dashes() -> None:

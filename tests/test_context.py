@@ -741,8 +741,8 @@ def test_passages_with_only_blank_lines_between_them_are_one() -> None:
 
 
 def test_copies_of_a_hit_are_named_three_at_most() -> None:
-    few = replace(hit("a", (1, 2)), copies=("v2/a", "v3/a"))
-    many = replace(hit("b", (1, 2)), copies=("c", "d", "e", "f", "g"))
+    few = replace(hit("a", (1, 2)), doubles=(hit("v2/a", (1, 2)), hit("v3/a", (1, 2))))
+    many = replace(hit("b", (1, 2)), doubles=tuple(hit(name, (1, 2)) for name in "cdefg"))
     text = render_results(results([few, many]), 500)
     assert "1. a:1-2  score=0.90\nsame as v2/a, v3/a\n" in text
     assert "2. b:1-2  score=0.90\nsame as c, d, e, and 2 more\n" in text

@@ -18,7 +18,10 @@ from rag_agent.commands.registry import VERBS, Verb
 from rag_agent.config import Config, key_of
 from rag_agent.embed.models import MODELS
 from rag_agent.extract.languages import LANGUAGES
+from rag_agent.server.tools import QueryArguments
 from rag_agent.store.filters import FIELDS
+from rag_agent.store.filters import compile as compile_filter
+from rag_agent.store.grammar import GRAMMAR
 
 _ROOT = Path(__file__).resolve().parent.parent
 _README = (_ROOT / "README.md").read_text(encoding="utf-8")
@@ -86,6 +89,24 @@ def test_the_default_model_is_one_there_is() -> None:
 @pytest.mark.parametrize("name", list(FIELDS))
 def test_every_filter_field_is_explained(name: str) -> None:
     assert f"`{name}:" in _section("Commands")
+
+
+def test_the_grammar_of_filters_is_told_in_the_same_words_everywhere() -> None:
+    told = " ".join(_section("Commands").split())
+    assert GRAMMAR in told
+    pi = _ROOT / "rag_agent" / "hosts" / "pi" / "package" / "extensions" / "rag.ts"
+    where = QueryArguments.model_fields["where"].description
+    assert where is not None
+    assert where in pi.read_text(encoding="utf-8")
+    assert where.endswith(GRAMMAR)
+    assert GRAMMAR in next(a.help for a in VERBS["search"].arguments if a.name == "--where")
+
+
+def test_every_term_of_the_grammar_is_one() -> None:
+    terms = re.findall(r'(?<=\s)([a-z]+:(?:"[^"]*"|[^\s;]+))', f" {GRAMMAR}")
+    assert {term.partition(":")[0] for term in terms} == set(FIELDS)
+    for term in terms:
+        assert compile_filter(term) is not None
 
 
 @pytest.mark.parametrize("name", _ERRORS)

@@ -46,6 +46,32 @@ def first(index: Index, query: str) -> tuple[str, int, int]:
     return hit.path, hit.chunk.start, hit.chunk.end
 
 
+def test_a_copy_stands_in_for_a_file_that_is_gone_and_is_named_only_while_it_is_one(
+    project: Path,
+) -> None:
+    for name in "abcdef":
+        (project / name).mkdir()
+        shutil.copy(project / "parser.py", project / name / "parser.py")
+    (project / "parser.py").unlink()
+    with rag_agent.open(project) as index:
+        index.sync()
+        best = index.search("parse query").hits[0]
+        paths = [best.path, *best.copies]
+        assert sorted(paths) == [f"{name}/parser.py" for name in "abcdef"]
+        (project / paths[0]).unlink()
+        (project / paths[1]).unlink()
+        (project / paths[2]).write_text("changed = 1\n", encoding="utf-8")
+        with WriteLock(index.folder):  # nothing can be synced now
+            best = index.search("parse query").hits[0]
+            assert [best.path, *best.copies] == paths[3:]
+            assert not best.stale
+        hurried = index.search("parse query", hurried=True).hits[0]
+        assert [hurried.path, *hurried.copies] == paths[3:]
+        best = index.search("parse query").hits[0]
+        assert [best.path, *best.copies] == paths[3:]
+        assert sorted(found.path for found in index.find("*/parser.py")) == sorted(paths[2:])
+
+
 def test_a_project_gets_its_own_store_at_the_first_sync_and_not_before(project: Path) -> None:
     with rag_agent.open(project) as index:
         results = index.search("anything")

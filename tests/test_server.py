@@ -166,6 +166,16 @@ async def test_a_filter_and_a_limit_narrow_the_answer(folder: Path) -> None:
         assert first.count("score=") == 1
 
 
+async def test_a_filter_that_leaves_nothing_is_explained(folder: Path) -> None:
+    async with connected() as client:
+        await call(client, "rag_index")
+        answer = await call(client, "rag_query", query="parse a query string", where="lang:pyhton")
+        first, reason, without = answer.splitlines()[:3]
+        assert first == "Nothing found."
+        assert "lang:pyhton matches no document; did you mean python (2)?" in reason
+        assert "parser.py (excluded by lang:pyhton)" in without
+
+
 async def test_an_answer_keeps_to_its_token_limit(folder: Path) -> None:
     (folder / "long.py").write_text("value = 1  # parse\n" * 300, encoding="utf-8")
     async with connected() as client:

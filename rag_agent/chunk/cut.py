@@ -1,7 +1,7 @@
 """From an outline to chunks and passages: the one place where sizes are decided.
 
 Every way of cutting ends here, so the invariants (order kept, no line lost, sizes bounded, each
-line of a chunk in exactly one passage) hold for all of them.
+line of a chunk in exactly one passage unless it is too long for one) hold for all of them.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from rag_agent.chunk.outline import WALL, Outline, Shape
+from rag_agent.chunk.sentences import parts_of
 from rag_agent.types import Chunk, Definition, Document, Passage
 
-# RANKING.md, 11: what the word index holds. Lines do not matter, only characters.
-_PASSAGE = Shape(lines=10_000, characters=750, most_lines=10_000, most_characters=1_100)
+_ANY = 10_000  # lines; for passages only characters matter
 
 # What it costs a piece to run on after the part that it began in has ended: the rest of a large
 # section stays alone unless it is small.
 _LEAVING = 0.35
 # A piece that reaches the end leaves no remainder behind, so it may be larger than preferred.
 _END = -0.3
-
-_SENTENCE_ENDS = (". ", "! ", "? ", "。", "; ", ", ", " ")  # the first that occurs is used
 
 
 def assemble(document: Document, lines: Sequence[str], outline: Outline) -> list[Chunk]:
@@ -41,7 +39,7 @@ def assemble(document: Document, lines: Sequence[str], outline: Outline) -> list
                 text="\n".join(lines[start:end]),
                 heading=outline.heading(start, end),
                 definitions=definitions.until(end),
-                passages=tuple(_passages(lines, sizes, outline.costs, start, end)),
+                passages=tuple(_passages(lines, sizes, outline, start, end)),
             )
         )
     return chunks
@@ -92,47 +90,48 @@ def _best_end(
 
 
 def _passages(
-    lines: Sequence[str], sizes: Sequence[int], costs: Sequence[float], start: int, end: int
+    lines: Sequence[str], sizes: Sequence[int], outline: Outline, start: int, end: int
 ) -> Iterator[Passage]:
-    for first, last in _spans(lines, sizes, costs, start, end, _PASSAGE):
-        yield Passage(first + 1, last, "\n".join(lines[first:last]))
+    shape = _of_passages(outline.shape)
+    for first, last in _spans(lines, sizes, outline.costs, start, end, shape):
+        if last == first + 1:
+            for part in _parts(lines[first], shape):
+                yield Passage(last, last, part)
+        else:
+            yield Passage(first + 1, last, "\n".join(lines[first:last]))
+
+
+def _of_passages(shape: Shape) -> Shape:
+    return Shape(_ANY, shape.passage, _ANY, shape.most_of_passage)
 
 
 def _long_line(
     document: Document, line: str, index: int, outline: Outline, definitions: _Definitions
 ) -> Iterator[Chunk]:
-    """Pieces of one line; each is a chunk and a passage of its own with that line's number."""
-    for piece in _pieces(line, outline.shape.characters):
+    """Parts of one line; each is a chunk of its own with that line's number."""
+    for part in _parts(line, outline.shape):
         yield Chunk(
             path=document.path,
             start=index + 1,
             end=index + 1,
-            text=piece,
+            text=part,
             heading=outline.heading(index, index + 1),
             definitions=definitions.until(index + 1),
-            passages=(Passage(index + 1, index + 1, piece),),
+            passages=tuple(
+                Passage(index + 1, index + 1, passage)
+                for passage in _parts(part, _of_passages(outline.shape))
+            ),
         )
 
 
-def _pieces(line: str, limit: int) -> Iterator[str]:
-    """Parts of at most ``limit`` characters, cut after a sentence or word where there is one."""
-    start = 0
-    while start < len(line):
-        end = start + limit
-        if end < len(line):
-            end = _sentence_end(line, start + limit // 2, end)
-        piece = line[start:end]
-        if piece.strip():
-            yield piece
-        start = end
-
-
-def _sentence_end(line: str, earliest: int, latest: int) -> int:
-    for mark in _SENTENCE_ENDS:
-        position = line.rfind(mark, earliest, latest)
-        if position >= 0:
-            return position + len(mark)
-    return latest
+def _parts(line: str, shape: Shape) -> Iterator[str]:
+    """The line, or where it is too long parts of it that are not blank."""
+    if len(line) <= shape.most_characters:
+        yield line
+        return
+    for begin, end in parts_of(line, shape.characters, shape.most_characters):
+        if line[begin:end].strip():
+            yield line[begin:end]
 
 
 class _Definitions:

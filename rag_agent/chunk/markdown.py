@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 
 from rag_agent.chunk.headings import FINDERS, Heading
 from rag_agent.chunk.outline import NEVER, PROSE, Outline
+from rag_agent.chunk.sentences import sentence_starts
 from rag_agent.types import Document
 
 _LEVEL = 0.05  # a level down: 0 before a first-level heading, 0.25 before a sixth-level one
@@ -21,7 +23,6 @@ _BELOW_HEADING = 2.0
 _LOOK = 300  # characters of a line that are looked at
 _FENCE = re.compile(r"[ >]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})([^\n]*)$")
 _ITEM_START = re.compile(r"\s*(?:[-*+•]|\d{1,9}[.)])\s")
-_SENTENCE_END = re.compile("[.!?:\u3002\uff01\uff1f][\"')\\]]*\\s*$")  # and their wide forms
 _FRONT_MATTER = {"---": ("---", "..."), "+++": ("+++",)}
 
 
@@ -46,6 +47,7 @@ def outline(document: Document, lines: Sequence[str]) -> Outline:
 def paragraph_costs(lines: Sequence[str], literal: Sequence[bool]) -> list[float]:
     """Cheap where paragraphs begin; inside them cheaper after the end of a sentence."""
     costs: list[float] = []
+    begins = _sentence_lines(lines, literal)
     previous = ""
     for index, line in enumerate(lines):
         inside = literal[index] and index > 0 and literal[index - 1]
@@ -60,9 +62,25 @@ def paragraph_costs(lines: Sequence[str], literal: Sequence[bool]) -> list[float
         elif _ITEM_START.match(line):
             costs.append(_ITEM)
         else:
-            costs.append(_SENTENCE if _SENTENCE_END.search(previous[-_LOOK:]) else _LINE)
+            costs.append(_SENTENCE if index in begins else _LINE)
         previous = line
     return costs
+
+
+def _sentence_lines(lines: Sequence[str], literal: Sequence[bool]) -> set[int]:
+    """Lines inside of paragraphs with which a sentence begins."""
+    found: set[int] = set()
+    start = 0
+    while start < len(lines):
+        end = start
+        while end < len(lines) and lines[end].strip() and not literal[end]:
+            end += 1
+        if end - start > 1:
+            offsets = accumulate((len(line) + 1 for line in lines[start:end]), initial=0)
+            starts = set(sentence_starts("\n".join(lines[start:end])))
+            found.update(start + n for n, offset in enumerate(offsets) if offset in starts)
+        start = max(end, start + 1)
+    return found
 
 
 def _keep_with_next(costs: list[float], lines: Sequence[str], line: int) -> None:

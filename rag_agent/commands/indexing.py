@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from argparse import Namespace
 from collections import Counter
 from pathlib import Path
@@ -44,7 +45,8 @@ def index(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         )
         result = _result(opened, done)
     if not (done.added or done.changed or done.unchanged):
-        return Result(result.data, f"No indexable files found in: {path}\n{result.text}")
+        nothing = f"no indexable files found in {path}; `rag-agent ext list` shows what is indexed"
+        return Result(result.data, "\n".join([nothing, *result.text.split("\n")[1:]]))
     return result
 
 
@@ -60,7 +62,7 @@ def rebuild(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Rebuild from the tracked paths."""
     with open_index() as opened:
         _check_tracked(opened)
-        return _result(opened, opened.rebuild(force=arguments.force, report=report))
+        return _result(opened, opened.rebuild(force=arguments.force, report=report), anew=True)
 
 
 @verb("refresh", "take in new, changed and removed files of the tracked paths", resumes=GOES_ON)
@@ -104,7 +106,8 @@ def _check_tracked(opened: Index) -> None:
         raise StoreMissing("nothing is tracked here; run `rag-agent index`")
 
 
-def _result(opened: Index, done: SyncReport) -> Result:
+def _result(opened: Index, done: SyncReport, *, anew: bool = False) -> Result:
+    """What was done as data and text; ``anew`` if files that did not change were read as well."""
     status = opened.status()
     for skipped in done.skipped:
         detail = f" ({skipped.detail})" if skipped.detail else ""
@@ -112,8 +115,9 @@ def _result(opened: Index, done: SyncReport) -> Result:
     reasons = Counter(skipped.reason for skipped in done.skipped)
     tracked = len(status.tracked_paths)
     vectors = done.embedded + done.reused
+    taken = done.added + done.changed + (done.unchanged if anew else 0)
     lines = [
-        f"{styled('✅', 'green')} Indexed {counted(done.added + done.changed, 'file')} "
+        f"{styled('✅', 'green')} Indexed {counted(taken, 'file')} "
         f"({counted(done.chunks, 'chunk')}) · {done.unchanged:,} unchanged"
         + (f" · {done.removed:,} removed" if done.removed else "")
         + (f" · {counted(vectors, 'vector')}" if vectors else "")
@@ -139,7 +143,9 @@ def _result(opened: Index, done: SyncReport) -> Result:
         )
     elif status.pending:
         pending = counted(status.pending, "chunk")
-        lines.append(f"   {pending} without a vector yet; `rag-agent refresh` makes them")
+        others = [running.pid for running in status.running if running.pid != os.getpid()]
+        maker = f"process {others[0]} makes" if others else "`rag-agent refresh` makes"
+        lines.append(f"   {pending} without a vector yet; {maker} them")
     data = {
         "added": done.added,
         "changed": done.changed,

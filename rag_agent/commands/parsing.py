@@ -58,7 +58,8 @@ def parse(words: Sequence[str], program: str = "rag-agent") -> Call:
     found = VERBS.get(name)
     if found is None:
         raise Usage(f"{program}: {_unknown(name, rest)}; `{program} help` lists the verbs")
-    parsed = parser(found, program).parse_args([*before, *_protected(found, rest)])
+    words_of_verb = _protected(found, _with_values(found, rest))
+    parsed = parser(found, program).parse_args([*before, *words_of_verb])
     return Call(found, parsed)
 
 
@@ -120,6 +121,22 @@ def _add(parser: argparse.ArgumentParser, argument: Argument) -> None:
 
 def _value(word: str) -> str:
     return word.removeprefix(_VALUE)
+
+
+def _with_values(verb: Verb, words: list[str]) -> list[str]:
+    """``--where -path:a`` as ``--where=-path:a``: argparse takes no value that begins so."""
+    arguments = [*verb.arguments, *GLOBAL_OPTIONS]
+    options = {"-h", "--help", "--", *(way for one in arguments for way in option_strings(one))}
+    takes_value = {one.name for one in arguments if one.option and one.metavar}
+    joined: list[str] = []
+    for place, word in enumerate(words):
+        if word == "--":
+            return [*joined, *words[place:]]
+        if joined and joined[-1] in takes_value and word.startswith("-") and word not in options:
+            joined[-1] = f"{joined[-1]}={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _protected(verb: Verb, words: list[str]) -> list[str]:

@@ -11,6 +11,7 @@ from rag_agent.commands.data import hit_data, search_data
 from rag_agent.commands.layout import counted, one_line, preview, styled
 from rag_agent.commands.registry import NOTHING_INDEXED, Argument, Opener, Result, verb
 from rag_agent.progress import Report
+from rag_agent.store.grammar import GRAMMAR
 
 if TYPE_CHECKING:
     from rag_agent.types import Hit, SearchResults
@@ -36,8 +37,7 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     "find the files and lines that answer a question",
     Argument("query", "a question in plain words, or names from the code", many="+"),
     Argument("--limit", "files to show (default: 10)", "N", type=whole_number(1, 1000), default=10),
-    Argument("--where", "narrow: 'path:src/* kind:code ext:py lang:python tag:x after:2026-01-01', "
-             "-field:… excludes", "FILTER", default=""),
+    Argument("--where", f"narrow: {GRAMMAR}", "FILTER", default=""),
     Argument("--explain", "say why each hit stands where it stands"),
     detail="Words and meaning count together; a hit is a file with its best passage.",
 )  # fmt: skip

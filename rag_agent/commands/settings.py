@@ -28,6 +28,8 @@ def exclude(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         patterns = list(opened.config.exclude_patterns)
         before = list(patterns)
         for word in arguments.pattern:
+            if not word.strip("- "):
+                raise ConfigError("an empty pattern excludes nothing; name one such as 'docs/*'")
             if not word.startswith("-"):
                 patterns.extend([word] if word not in patterns else [])
             elif word[1:] in patterns:
@@ -56,6 +58,8 @@ def ext(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         raise ConfigError(f"name an extension: `rag-agent ext {arguments.action} .tpl`")
     if arguments.action in ("list", "reset") and wanted:
         raise ConfigError(f"`rag-agent ext {arguments.action}` takes no extension")
+    if arguments.action == "add":
+        _check_addable(wanted)
     with open_index() as opened:
         before = opened.config
         extra, excluded = set(before.extra_extensions), set(before.exclude_extensions)
@@ -138,6 +142,19 @@ def _injection(open_index: Opener, *, enabled: bool) -> Result:
     return Result(
         {"rag_enabled": enabled}, f"RAG auto-injection {'enabled' if enabled else 'disabled'}"
     )
+
+
+def _check_addable(extensions: list[str]) -> None:
+    """Raises ConfigError for files of which nothing would be indexed all the same."""
+    from rag_agent.sync.content import reject_name
+    from rag_agent.sync.secrets import secret_file
+
+    for extension in extensions:
+        why = secret_file(f"/a{extension}") or secret_file(f"/{extension}")
+        if why is None and (rejected := reject_name(f"a{extension}")) is not None:
+            why = rejected[0]
+        if why is not None:
+            raise ConfigError(f"{extension} files are never indexed: {why}")
 
 
 def _extension(word: str) -> str:

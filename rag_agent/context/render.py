@@ -204,7 +204,9 @@ def _head(results: SearchResults) -> str:
     found = len(results.hits)
     notes = [f"Note: {one_line(note)}" for note in results.notes]
     if not found:
-        tip = "Nothing found. Try other words, or the name of a function, class or file."
+        tip = "Nothing found."
+        if results.left_by_filter != 0:
+            tip += " Try other words, or the name of a function, class or file."
         return "\n".join([tip, *notes])
     unsure = [] if any(map(is_sure, results.hits)) else [f"Note: {NOTHING_SURE}"]
     files = "1 file" if found == 1 else f"{found} files"

@@ -128,9 +128,13 @@ def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int) -> float:
     Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; the
     exponential gain is Burges et al., Learning to rank using gradient descent, ICML 2005.
     """
-    gains = [2.0 ** relevance.get(path, 0) - 1 for path in ranking[:k]]
-    ideal = sorted((2.0**grade - 1 for grade in relevance.values()), reverse=True)[:k]
-    return _discounted(gains) / _discounted(ideal) if relevance else 0.0
+    gain = {path: 2.0**grade - 1 for path, grade in relevance.items() if grade > 0}
+    ideal = sorted(gain.values(), reverse=True)[:k]
+    return (
+        _discounted(gain.get(path, 0.0) for path in ranking[:k]) / _discounted(ideal)
+        if gain
+        else 0.0
+    )
 
 
 def recall(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:

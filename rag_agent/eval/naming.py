@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rag_agent.errors import QueryError
+from rag_agent.eval.rows import as_row, parse, read_text
 
 MAP = "_map.json"
 """Beside documents that were written as files for an evaluation: file name to document id."""
@@ -41,10 +40,6 @@ def prefix_below(root: Path, checkout: str) -> str:
 
 
 def _read(mapping: Path) -> dict[str, str]:
-    try:
-        ids = json.loads(mapping.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise QueryError(f"cannot read {mapping}: {error}; mend it or move it away") from error
-    if not isinstance(ids, dict):
-        raise QueryError(f"{mapping}: expected an object of file names and document ids")
-    return {str(name): str(identifier) for name, identifier in ids.items()}
+    text = read_text(mapping, "an object of file names and document ids")
+    ids = as_row(parse(text, str(mapping)), str(mapping))
+    return {name: ids.name(name) for name in ids.fields}

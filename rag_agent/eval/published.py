@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from rag_agent.errors import QueryError
+from rag_agent.eval.rows import Row, as_row, parse, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +44,29 @@ def read_published(path: Path, collection: str) -> list[Published]:
     Raises:
         QueryError: the file cannot be read, or holds something else.
     """
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-        return [_published(row) for row in rows if row["set"] == collection]
-    except OSError as error:
-        raise QueryError(f"cannot read published figures from {path}: {error}") from error
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise QueryError(
-            f'{path}: expected a list of {{"set", "name", "source", "measures": {{…}}}} '
-            f"({type(error).__name__}: {error})"
-        ) from error
+    figures = parse(read_text(path, "published figures"), str(path))
+    if not isinstance(figures, list):
+        raise QueryError(f"{path}: expected a list of figures, each an object")
+    rows = [as_row(figure, str(path), f"[{number}]") for number, figure in enumerate(figures)]
+    return [_published(row) for row in rows if row.text("set") == collection]
 
 
-def _published(row: Mapping[str, Any]) -> Published:
-    took = row.get("p50_ms")
+def _published(row: Row) -> Published:
     return Published(
-        collection=str(row["set"]),
-        name=str(row["name"]),
-        source=str(row["source"]),
-        measures={str(name): float(value) for name, value in row["measures"].items()},
-        p50_ms=None if took is None else float(took),
-        measure=str(row.get("measure", "")),
-        repositories={str(k): float(v) for k, v in row.get("repositories", {}).items()},
+        collection=row.text("set"),
+        name=row.text("name"),
+        source=row.text("source"),
+        measures=_values(row, "measures"),
+        p50_ms=row.number("p50_ms", None, least=0),
+        measure=row.text("measure", ""),
+        repositories=_values(row, "repositories") if "repositories" in row.fields else {},
     )
+
+
+def _values(row: Row, field: str) -> dict[str, float]:
+    """Of each name its number."""
+    if row.fields.get(field) is None:
+        raise row.unexpected(field, "an object of names and numbers")
+    values = row.row(field)
+    found = {name: values.number(name, None) for name in values.fields}
+    return {name: value for name, value in found.items() if value is not None}

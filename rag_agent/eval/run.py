@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rag_agent.errors import QueryError
+from rag_agent.eval.outputs import PARTIAL, check_file, write_lines, writing
 from rag_agent.eval.reading import reading
+from rag_agent.eval.rows import Row, as_row, json_rows, parse
 from rag_agent.eval.topics import Topic
 from rag_agent.progress import Progress, Report, silent
 from rag_agent.tokens import estimate_tokens
@@ -21,6 +24,8 @@ from rag_agent.types import Chunk, Hit, SearchResults
 # of the second, then one of each: one a file hits the changed lines of 61 % of bug fixes, this plan
 # of 75 %, and further ones cost reading.
 PASSAGES_OF_SECOND = 2
+_LONGEST_MS = 1e9  # more than eleven days for one question is no time that was taken
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +70,34 @@ def run_queries(
     ``"error"``. ``rename`` maps the paths of hits to those of the topics.
 
     Until it is complete the run lies in ``<out>.partial``; interrupted, the next call with the
-    same topics, settings and ``label`` (say, what is indexed) goes on from there.
+    same topics, settings and ``label`` (say, what is indexed) goes on from there. Lines in it that
+    are not whole are answered again.
+
+    Raises:
+        QueryError: ``out`` cannot be written; said before the first question.
     """
-    partial = out.with_name(out.name + ".partial")
+    check_file(out)
+    partial = out.with_name(out.name + PARTIAL)
     header = _header(topics, limit=limit, passages=passages, answers=answers, label=label)
 
     def answered_now(topic: Topic) -> str:
         return _answer(search, topic, limit, passages, answers, rename)
 
-    answered = _resume(partial, header)
+    with writing(partial):
+        answered = _resume(partial, header)
     missing = [topic for topic in topics if topic.id not in answered]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _replace(partial, [header, *answered.values()])
-    with partial.open("a", encoding="utf-8", newline="\n") as stream:
-        for number, topic in enumerate(missing):
-            report(Progress("answer", len(answered) + number, len(topics), topic.id))
-            if number == 0:
-                answered_now(topic)
-            stream.write(answered_now(topic) + "\n")
-            stream.flush()
+    write_lines(partial, [header, *answered.values()])
+    done = len(topics) - len(missing)
+    for number, topic in enumerate(missing):
+        report(Progress("answer", done + number, len(topics), topic.id))
+        if number == 0:
+            answered_now(topic)
+        answered[topic.id] = answered_now(topic)
+        _append(partial, answered[topic.id])
     report(Progress("answer", len(topics), len(topics)))
-    answered = _resume(partial, header)
-    _replace(out, [answered[topic.id] for topic in topics])
-    partial.unlink()
+    write_lines(out, [answered[topic.id] for topic in topics])
+    with writing(partial):
+        partial.unlink()
     return len(missing)
 
 
@@ -95,9 +105,10 @@ def read_run(path: Path) -> dict[str, list[Result]]:
     """The results of each topic, best first.
 
     Raises:
-        QueryError: the file cannot be read, or a line is no result; names file and line.
+        QueryError: the file cannot be read, a line is no answer, or one to a question that was
+            answered above; names file and line.
     """
-    return {name: results for name, results, _ in _read(path)}
+    return {answer.id: answer.results for answer in _read(path)}
 
 
 def read_times(path: Path) -> dict[str, float]:
@@ -106,7 +117,7 @@ def read_times(path: Path) -> dict[str, float]:
     Raises:
         QueryError: as ``read_run``.
     """
-    return {name: took for name, _, took in _read(path) if took is not None}
+    return {answer.id: answer.took_ms for answer in _read(path) if answer.took_ms is not None}
 
 
 def one_a_file(run: Mapping[str, Sequence[Result]]) -> dict[str, list[Result]]:
@@ -178,60 +189,69 @@ def _header(topics: Sequence[Topic], **settings: object) -> str:
 
 
 def _resume(partial: Path, header: str) -> dict[str, str]:
-    """The complete lines of an interrupted run of the same kind, by topic."""
+    """The whole lines of an interrupted run of the same kind, by topic.
+
+    It is our own: a line that was being written, or that a disk has lost, is no reason to stop.
+    """
     if not partial.is_file():
         return {}
-    first, *lines = partial.read_text(encoding="utf-8", errors="replace").split("\n")
-    if first != header:
+    first, *lines = partial.read_bytes().split(b"\n")
+    if first != header.encode("ascii"):
         return {}
-    # The last piece is empty, or a line that was being written when the run was interrupted.
-    return {str(json.loads(line)["id"]): line for line in lines[:-1]}
-
-
-def _replace(path: Path, lines: Sequence[str]) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(path.name + ".temporary")
-    temporary.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
-    temporary.replace(path)
-
-
-def _read(path: Path) -> Iterator[tuple[str, list[Result], float | None]]:
-    """The id, the results and the time of each line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"cannot read the run {path}: {error}") from error
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
+    whole: dict[str, str] = {}
+    for number, written in enumerate(lines[:-1], start=2):  # the last piece has no end
         try:
-            row = json.loads(line)
-            took = row.get("took_ms")
-            results = [_result(item) for item in row["results"]]
-            found = str(row["id"]), results, None if took is None else float(took)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise QueryError(
-                f'{path}:{number}: expected {{"id", "results": [{{"path", …}}]}}'
-            ) from error
-        yield found
+            line = written.decode("utf-8")
+            where = f"{partial}:{number}"
+            whole[_answered(as_row(parse(line, where), where)).id] = line
+        except (QueryError, UnicodeDecodeError) as error:
+            _log.warning("%s:%d is answered again: %s", partial, number, error)
+    return whole
 
 
-def _result(row: Mapping[str, Any]) -> Result:
-    # Runs of other tools: backslashes, and "./" in front.
-    path = str(row["path"]).replace("\\", "/")
-    while path.startswith("./"):
-        path = path[2:]
-    lines = row.get("lines")
+def _append(partial: Path, line: str) -> None:
+    with (
+        writing(partial),
+        partial.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as stream,
+    ):
+        stream.write(line + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A line of a run."""
+
+    id: str
+    results: list[Result]
+    took_ms: float | None
+
+
+def _read(path: Path) -> Iterator[_Answer]:
+    seen: set[str] = set()
+    for row in json_rows(path, "an answer a line, as `eval run` writes it"):
+        answer = _answered(row)
+        if answer.id in seen:
+            raise QueryError(f"{row.where}: the id {answer.id} occurs twice; leave one of them")
+        seen.add(answer.id)
+        yield answer
+
+
+def _answered(row: Row) -> _Answer:
+    identifier = row.name("id")
+    if row.fields.get("results") is None:
+        raise row.unexpected("results", "a list of objects")
+    results = [_result(place) for place in row.each("results")]
+    return _Answer(identifier, results, row.number("took_ms", None, least=0, most=_LONGEST_MS))
+
+
+def _result(row: Row) -> Result:
+    start = row.whole("start", None, least=1)
     return Result(
-        path,
-        row.get("start"),
-        row.get("end"),
-        float(row.get("score") or 0.0),
-        _whole(row.get("tokens")),
-        _whole(row.get("named")),
-        None if lines is None else [(int(line), int(tokens)) for line, tokens in lines],
+        row.path("path"),
+        start,
+        row.whole("end", None, least=start or 1),
+        row.number("score", 0.0),
+        row.whole("tokens", None),
+        row.whole("named", None),
+        row.pairs("lines", least=(1, 0)),
     )
-
-
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)

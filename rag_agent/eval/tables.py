@@ -31,7 +31,7 @@ def score_table(scored: Mapping[str, Any]) -> str:
         lines += ["", f"{'group':24}{'n':>5}" + "".join(f"{name:>14}" for name in columns)]
     for group, means in groups.items():
         cells = [f"{means[n]['micro']:14.4f}" if n in means else f"{'-':>14}" for n in columns]
-        lines.append(f"{group:24}{means['ndcg10']['n']:5d}" + "".join(cells))
+        lines.append(f"{group or '(none)':24}{means['ndcg10']['n']:5d}" + "".join(cells))
     return "\n".join(lines)
 
 
@@ -42,4 +42,12 @@ def comparison_table(compared: Mapping[str, Mapping[str, float]]) -> str:
         star = " *" if row["low"] > 0 or row["high"] < 0 else ""
         interval = f"[{row['low']:+.4f}, {row['high']:+.4f}]"
         lines.append(f"{name:18}{row['difference']:+11.4f}   {interval}{star}")
+    better = [name for name, row in compared.items() if row["low"] > 0]
+    worse = [name for name, row in compared.items() if row["high"] < 0]
+    told = [
+        f"{how} by more than chance: {', '.join(names)}"
+        for how, names in (("better", better), ("worse", worse))
+        if names
+    ]
+    lines.append(f"The first run is {'; '.join(told)}." if told else "Chance may explain it all.")
     return "\n".join(lines)

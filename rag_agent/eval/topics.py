@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rag_agent.errors import QueryError
+from rag_agent.eval.rows import Row, json_rows, numbered, plain_path
+
+HIGHEST_GRADE = 100
+"""Of relevance. The gain is exponential; grades in use are below ten."""
+
+_QUESTIONS = "a question a line"
+_JUDGMENTS = "a judgment a line"
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,89 +55,94 @@ def read_topics(path: Path) -> list[Topic]:
 
     Lines are ``{"id", "query"}`` with optional ``relevant`` (``[{"path", "start", "end",
     "primary", "relevance"}]``), ``set``, ``repo``, ``language``, ``kind`` and ``split``;
-    BEIR's are ``{"_id", "text"}``.
+    BEIR's are ``{"_id", "text"}``. Places of grade 0 and below do not answer and are left out.
 
     Raises:
-        QueryError: the file cannot be read, or a line of it is not a topic; names file and line.
+        QueryError: the file cannot be read, has no topic, or a line of it is none; names file and
+            line.
     """
-    folder = path.is_dir()
+    folder = _is_folder(path)
     queries = path / "queries.jsonl" if folder else path
     qrels_file = path / "qrels" / "test.tsv"
-    qrels = _read_qrels(qrels_file) if folder and qrels_file.is_file() else {}
+    qrels = _read_qrels(qrels_file) if folder and not _is_missing(qrels_file) else {}
     name = path.resolve().name if folder else ""
     topics: dict[str, Topic] = {}
-    for where, row in _json_lines(queries):
-        topic = _topic(row, where, name, qrels)
+    for row in json_rows(queries, _QUESTIONS):
+        topic = _topic(row, name, qrels)
         if topic.id in topics:
-            raise QueryError(f"{where}: the id {topic.id} occurs twice; give each topic its own")
+            raise QueryError(f"{row.where}: the id {topic.id} occurs twice; give each its own")
         topics[topic.id] = topic
+    if not topics:
+        raise QueryError(f"there is no question in {queries}; give it {_QUESTIONS}")
     return list(topics.values())
 
 
-def _topic(
-    row: Mapping[str, Any], where: str, name: str, qrels: Mapping[str, tuple[Qrel, ...]]
-) -> Topic:
-    identifier = row.get("id", row.get("_id"))
-    query = row.get("query", row.get("text"))
-    if identifier is None or not isinstance(query, str):
-        raise QueryError(f'{where}: a topic needs an "id" and a "query" of text')
+def _is_folder(path: Path) -> bool:
     try:
-        relevant = tuple(_qrel(item) for item in row.get("relevant", ()))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise QueryError(f'{where}: "relevant" must be a list of {{"path", …}}') from error
+        return path.is_dir()
+    except OSError:  # a name that is too long, a folder above that may not be read
+        return False
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # it is there, and who reads it says what is wrong
+        return False
+    return False
+
+
+def _topic(row: Row, name: str, qrels: Mapping[str, tuple[Qrel, ...]]) -> Topic:
+    identifier = row.name(row.either("id", "_id"))
+    places = (_qrel(place) for place in row.each("relevant"))
+    relevant = tuple(place for place in places if place.relevance > 0)
     return Topic(
-        id=str(identifier),
-        query=query,
-        relevant=relevant or qrels.get(str(identifier), ()),
-        collection=row.get("set") or name,
-        repo=row.get("repo") or name,
-        language=row.get("language") or name,
-        kind=row.get("kind") or name,
-        split=row.get("split") or "",
+        id=identifier,
+        query=row.text(row.either("query", "text")),
+        relevant=relevant or qrels.get(identifier, ()),
+        collection=row.text("set", "") or name,
+        repo=row.text("repo", "") or name,
+        language=row.text("language", "") or name,
+        kind=row.text("kind", "") or name,
+        split=row.text("split", ""),
     )
 
 
-def _qrel(row: Mapping[str, Any]) -> Qrel:
+def _qrel(row: Row) -> Qrel:
+    start = row.whole("start", None, least=1)
+    end = row.whole("end", None, least=start or 1)
+    if (start is None) != (end is None):
+        raise row.unexpected("end" if end is None else "start", "there with the other of the two")
     return Qrel(
-        path=str(row["path"]),
-        start=row.get("start"),
-        end=row.get("end"),
-        relevance=int(row.get("relevance", 1)),
-        primary=bool(row.get("primary", True)),
+        path=row.path("path"),
+        start=start,
+        end=end,
+        relevance=row.whole("relevance", 1, least=-HIGHEST_GRADE, most=HIGHEST_GRADE),
+        primary=row.flag("primary", True),
     )
 
 
 def _read_qrels(path: Path) -> dict[str, tuple[Qrel, ...]]:
-    qrels: dict[str, tuple[Qrel, ...]] = {}
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines[1:], start=2):  # the first line names the columns
-        fields = line.split("\t")
-        try:
-            topic, document, grade = fields[0], fields[1], int(fields[2])
-        except (IndexError, ValueError) as error:
-            raise QueryError(f"{path}:{number}: expected topic, document and grade") from error
-        if grade > 0:
-            qrels[topic] = (*qrels.get(topic, ()), Qrel(path=document, relevance=grade))
-    return qrels
-
-
-def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each object of the file with ``path:line``."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise QueryError(f"there is no file {path}; name one with a question a line") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise QueryError(f"cannot read topics from {path}: {error}") from error
-    # Not splitlines(): JSON strings may hold U+2028 and the like unescaped.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
+    grades: dict[tuple[str, str], int] = {}
+    for number, (where, line) in enumerate(numbered(path, _JUDGMENTS)):
+        topic, document, grade = (*line.split("\t"), "", "", "")[:3]
+        graded = _GRADE.fullmatch(grade.strip()) is not None
+        if number == 0:
+            if graded:
+                raise QueryError(f"{where}: expected the names of the columns, not a judgment")
             continue
-        where = f"{path}:{number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise QueryError(f"{where}: not JSON ({error.msg})") from error
-        if not isinstance(row, dict):
-            raise QueryError(f"{where}: expected an object")
-        yield where, row
+        document = plain_path(document)
+        if not topic or not document or not graded or abs(int(grade)) > HIGHEST_GRADE:
+            raise QueryError(
+                f"{where}: expected topic, document and grade (a whole number from "
+                f"{-HIGHEST_GRADE} to {HIGHEST_GRADE}) with tabs between them"
+            )
+        if grades.setdefault((topic, document), int(grade)) != int(grade):
+            raise QueryError(f"{where}: {document} has another grade for {topic} in a line above")
+    qrels: dict[str, list[Qrel]] = {}
+    for (topic, document), relevance in grades.items():
+        if relevance > 0:
+            qrels.setdefault(topic, []).append(Qrel(document, relevance=relevance))
+    return {topic: tuple(found) for topic, found in qrels.items()}

@@ -14,7 +14,7 @@ from rag_agent.extract.archive import open_archive, repacked
 from rag_agent.extract.html import to_markdown
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import of_office
-from rag_agent.extract.ooxml import drawn
+from rag_agent.extract.ooxml import chart, drawn
 from rag_agent.extract.registry import Extractor, extractor
 from rag_agent.types import Document
 
@@ -28,13 +28,19 @@ p[style-name='Heading 8'] => h6:fresh
 p[style-name='Heading 9'] => h6:fresh
 comment-reference => sup
 """
-# Elements of formulas (ECMA-376 part 1, 22.1) and of ruby (17.3.3.25), by the prefixes of Word.
-_UNKNOWN = re.compile(rb"<m:oMath\b|<w:ruby>")
+# Elements that mammoth drops with all that is in them: formulas (ECMA-376 part 1, 22.1), ruby
+# (17.3.3.25), fields, text moved to its place, writing directions; by the prefixes of Word.
+_UNKNOWN = re.compile(rb"<m:oMath\b|<w:(?:ruby|fldSimple|moveTo|customXml|dir|bdo)\b")
 _REWRITTEN = (
     (re.compile(rb"<m:(\w*Pr)\b[^>]*(?:/>|>.*?</m:\1>)", re.DOTALL), b""),
     (re.compile(rb"<w:ruby(Pr)>.*?</w:rubyPr>|<w:rt>.*?</w:rt>", re.DOTALL), b""),
     (re.compile(rb"<(/?)m:(r|t)\b"), rb"<\1w:\2"),
-    (re.compile(rb"<(/?)(?:m:\w+|w:ruby|w:rubyBase)\b[^>]*?(/?)>"), rb"<\1w:smartTag\2>"),
+    (
+        re.compile(
+            rb"<(/?)(?:m:\w+|w:(?:ruby|rubyBase|fldSimple|moveTo|customXml|dir|bdo))\b[^>]*?(/?)>"
+        ),
+        rb"<\1w:smartTag\2>",
+    ),
 )
 _IMPORTS: Mapping[str, Extractor] = {
     ".htm": html.read,
@@ -44,6 +50,7 @@ _IMPORTS: Mapping[str, Extractor] = {
     ".mhtml": mail.read_message,
     ".rtf": rtf.read,
 }
+_CHARTS = re.compile(r"word/charts/chart\d*\.xml")
 _DIAGRAMS = re.compile(r"word/diagrams/data\d*\.xml")
 
 
@@ -57,7 +64,7 @@ def read(data: bytes, path: str) -> Document:
         _readable(archive, data), style_map=_STYLES, convert_image=_description
     ).value
     text, warnings = to_markdown(source)
-    parts = (text, *_imported(archive, path), *drawn(archive, _DIAGRAMS))
+    parts = (text, *_imported(archive, path), *drawn(archive, _DIAGRAMS), *_charts(archive))
     text = "\n\n".join(filter(None, (part.strip("\n") for part in parts))) + "\n"
     heading, links = title_and_links(text)
     return Document(
@@ -78,6 +85,12 @@ def _imported(archive: zipfile.ZipFile, path: str) -> Iterator[str]:
         read_part = _IMPORTS.get(posixpath.splitext(name)[1].lower())
         if read_part and name.startswith("word/"):
             yield read_part(archive.read(name), path).text
+
+
+def _charts(archive: zipfile.ZipFile) -> Iterator[str]:
+    for name in sorted(filter(_CHARTS.fullmatch, archive.namelist())):
+        with archive.open(name) as part:
+            yield from chart(part)
 
 
 def _readable(archive: zipfile.ZipFile, data: bytes) -> io.BytesIO:

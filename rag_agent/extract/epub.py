@@ -6,6 +6,7 @@ Read here: ebooklib, the library for it, is under the AGPL.
 from __future__ import annotations
 
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
@@ -24,6 +25,8 @@ from rag_agent.types import Document
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = frozenset(("application/xhtml+xml", "text/html", "text/x-oeb1-document"))
+_HEADING_TAG = re.compile(r"<h([1-6])\b", re.IGNORECASE)
+_ANY_HEADING_TAG = re.compile(r"(</?h)([1-6])\b", re.IGNORECASE)
 _HEADINGS = ("# ", "## ", "### ")
 
 
@@ -49,7 +52,7 @@ def read(data: bytes, path: str) -> Document:
             warnings[f"a chapter is missing: {page}"] = None
             continue
         source, said = decode(archive.read(page))
-        text, lost = to_markdown(source, inner_links=False)
+        text, lost = to_markdown(_raised(source), inner_links=False)
         warnings |= dict.fromkeys(said + lost)
         if text.strip():
             named = names.get(page) and not text.startswith(_HEADINGS)
@@ -66,6 +69,15 @@ def read(data: bytes, path: str) -> Document:
         warnings=tuple(warnings),
         **of_epub(package).fields(heading),
     )
+
+
+def _raised(source: str) -> str:
+    """The page with its highest heading as one of the first level, since pages stand in a row."""
+    levels = [int(match[1]) for match in _HEADING_TAG.finditer(source)]
+    surplus = min(levels, default=1) - 1
+    if not surplus:
+        return source
+    return _ANY_HEADING_TAG.sub(lambda match: f"{match[1]}{int(match[2]) - surplus}", source)
 
 
 def _package_path(archive: zipfile.ZipFile, path: str) -> str:

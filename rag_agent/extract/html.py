@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -44,6 +45,9 @@ _META = {
     "article:modified_time": "modified",
     "dc.publisher": "publisher",
 }
+_CELLS = ("td", "th")
+# Of cells that span rows, in a page: more are no table that was made for reading.
+_MOST_COPIES = 5_000
 _WITHIN_PAGE = re.compile("#")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*\n\s*")
 _TRAILING = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
@@ -116,6 +120,10 @@ def _soup(source: str) -> BeautifulSoup:
         instruction.extract()
     for element in soup.find_all(_is_dropped):
         element.decompose()
+    copies = 0
+    for cell in soup.find_all(_CELLS, rowspan=True):
+        if copies < _MOST_COPIES:
+            copies += _repeat_below(cell)
     for anchor in soup.find_all("a", href=_WITHIN_PAGE):  # permalinks of headings, above all
         if any(character.isalnum() for character in anchor.get_text()):
             anchor.unwrap()
@@ -129,6 +137,37 @@ def _is_instruction(text: object) -> bool:
     from bs4.element import ProcessingInstruction
 
     return isinstance(text, ProcessingInstruction)
+
+
+def _repeat_below(cell: Tag) -> int:
+    """Put a copy of a cell that spans rows into each, so that every row says all and is aligned.
+
+    Returns the number of copies.
+    """
+    written = str(cell["rowspan"])
+    del cell["rowspan"]
+    row = cell.find_parent("tr")
+    count = min(int(written), _MOST_COPIES) - 1 if written.isdecimal() else 0
+    if row is None or count < 1:
+        return 0
+    place = sum(_width(before) for before in cell.find_previous_siblings(_CELLS))
+    rows_below = row.find_next_siblings("tr", limit=count)
+    for below in rows_below:
+        cells = below.find_all(_CELLS, recursive=False)
+        column = 0
+        for other in cells:
+            if column >= place:
+                other.insert_before(copy(cell))
+                break
+            column += _width(other)
+        else:
+            below.append(copy(cell))
+    return len(rows_below)
+
+
+def _width(cell: Tag) -> int:
+    columns = str(cell.get("colspan") or "1")
+    return int(columns) if columns.isdecimal() else 1
 
 
 def _is_dropped(element: Tag) -> bool:

@@ -186,7 +186,7 @@ _PROSE: tuple[tuple[str, str], ...] = (
 )
 _CONVERTED: tuple[tuple[str, str], ...] = (
     ("docx", ".docx .docm .dotx .dotm"),
-    ("eml", ".eml"),
+    ("eml", ".eml .mht .mhtml"),
     ("epub", ".epub"),
     ("html", ".html .htm .xhtml"),
     ("mbox", ".mbox .mbx"),

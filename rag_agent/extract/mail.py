@@ -16,14 +16,13 @@ from rag_agent.extract.html import to_markdown
 from rag_agent.extract.languages import language_of
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import properties
+from rag_agent.extract.plain import literal, one_line
 from rag_agent.extract.registry import extractor
-from rag_agent.extract.tables import one_line
 from rag_agent.types import Document
 
 # A line that begins a message (RFC 4155); in the text of one it is written ">From ".
 _FROM_LINE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]*\d{4}[^\r\n]*\r?\n")
 _ESCAPED_FROM = re.compile(r"^>(>*From )", re.MULTILINE)
-_LOOKS_LIKE_HEADING = re.compile(r"^( {0,3})(#{1,6}(?:\s|$))", re.MULTILINE)
 _SHOWN = ("From", "To", "Cc", "Date")
 _HEADERS = re.compile(rb"^[!-9;-~]+:", re.MULTILINE)  # RFC 5322, 2.2
 _NO_SUBJECT = "(no subject)"
@@ -46,7 +45,7 @@ def read_mailbox(data: bytes, path: str) -> Document:
     starts = [match.start() for match in _FROM_LINE.finditer(data)]
     if data.strip() and not starts:
         raise ExtractError(path, "cannot be parsed", "no message begins in it")
-    ends = [*starts[1:], len(data)]
+    ends = [*starts[1:], len(data)][: len(starts)]
     pieces = (data[start:end] for start, end in zip(starts, ends, strict=True))
     return _document([_parse(piece.partition(b"\n")[2]) for piece in pieces], path, "mbox")
 
@@ -112,7 +111,14 @@ def _parts(message: Message) -> tuple[list[Message], list[Message]]:
     if not message.is_multipart():
         is_body = message.get_content_maintype() == "text" and not _is_attached(message)
         return ([message], []) if is_body else ([], [message])
-    inner = [_parts(part) for part in _children(message)]
+    children = list(_children(message))
+    if message.get_content_subtype() == "related":  # a page and its pictures (RFC 2387)
+        children = [
+            part
+            for number, part in enumerate(children)
+            if not number or part.get_content_disposition() == "attachment"
+        ]
+    inner = [_parts(part) for part in children]
     attached = [part for _, parts in inner for part in parts]
     bodies = [part for parts, _ in inner for part in parts]
     if message.get_content_subtype() == "alternative" and bodies:
@@ -142,8 +148,7 @@ def _text(part: Message, warnings: dict[str, None]) -> str:
         text, lost = to_markdown(source)
         warnings |= dict.fromkeys(lost)
         return text
-    # Lines that only look like headings of Markdown would be cut at, and name what follows.
-    return _LOOKS_LIKE_HEADING.sub(r"\1\\\2", _ESCAPED_FROM.sub(r"\1", source))
+    return literal(_ESCAPED_FROM.sub(r"\1", source))
 
 
 def _decoded(part: Message) -> tuple[str, tuple[str, ...]]:
@@ -166,11 +171,14 @@ def _file_name(part: Message) -> str:
 
 
 def _header(message: Message, name: str) -> str:
-    return _decoded_header(str(message.get(name, "")))
+    raw = (value for key, value in message.raw_items() if key.lower() == name.lower())
+    return _decoded_header(str(next(raw, "")))
 
 
 def _decoded_header(written: str) -> str:
-    """Encoded words (RFC 2047) as text; as written where they are broken."""
+    """Encoded words (RFC 2047) as text; as written where they are broken or there are none."""
+    if not written.isascii():  # bytes that the parser carries along as surrogates
+        written = decode(written.encode("utf-8", "surrogateescape"))[0]
     try:
         return one_line(str(make_header(decode_header(written))))
     except (LookupError, ValueError):  # no such encoding, or not what it says

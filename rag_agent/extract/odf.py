@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from html import escape
 from typing import IO
 from xml.etree.ElementTree import Element
@@ -19,9 +20,9 @@ from rag_agent.extract.archive import ENCRYPTED, WITHOUT_PASSWORD, open_archive
 from rag_agent.extract.html import to_markdown
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import Properties, of_odf
+from rag_agent.extract.plain import one_line
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml
-from rag_agent.extract.tables import one_line
 from rag_agent.types import Document
 
 _NAMESPACE = re.compile(r"\{urn:oasis:names:tc:opendocument:xmlns:(\w+):1\.0\}")
@@ -32,6 +33,7 @@ _OTHERS = {
     "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}": "svg:",
     "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}": "fo:",
 }
+_MATH = "{http://www.w3.org/1998/Math/MathML}"
 _MOST_SPACES = 8  # a file may declare any number of them in one element
 # What is not read: text that was deleted, lists of headings that come again, numbers of lines.
 _LEFT_OUT = frozenset(
@@ -69,14 +71,16 @@ def read_presentation(data: bytes, path: str) -> Document:
     return _read(data, path, "odp")
 
 
-def open_content(data: bytes, path: str) -> tuple[IO[bytes], Properties]:
-    """The stream of ``content.xml``, or of a flat file, and what the document says of itself.
+def open_content(data: bytes, path: str) -> tuple[IO[bytes], zipfile.ZipFile | None, Properties]:
+    """The stream of the content, the archive it lies in, and what the document says of itself.
+
+    A flat file is its content, and lies in no archive.
 
     Raises:
         ExtractError: not OpenDocument, or under a password.
     """
     if not data.startswith(b"PK") and b"<office:document" in data[:4096]:
-        return io.BytesIO(data), of_odf(io.BytesIO(data))
+        return io.BytesIO(data), None, of_odf(io.BytesIO(data))
     archive = open_archive(data, path, "")
     names = archive.namelist()
     if "encrypted-package" in names or _is_encrypted(archive):
@@ -84,9 +88,9 @@ def open_content(data: bytes, path: str) -> tuple[IO[bytes], Properties]:
     if "content.xml" not in names:
         raise ExtractError(path, "cannot be parsed", "the archive has no content.xml")
     if "meta.xml" not in names:
-        return archive.open("content.xml"), Properties()
+        return archive.open("content.xml"), archive, Properties()
     with archive.open("meta.xml") as meta:
-        return archive.open("content.xml"), of_odf(meta)
+        return archive.open("content.xml"), archive, of_odf(meta)
 
 
 def name_of(element: Element) -> str:
@@ -94,6 +98,7 @@ def name_of(element: Element) -> str:
     return short_name(element.tag)
 
 
+@lru_cache(maxsize=4096)
 def short_name(tag: str) -> str:
     """``text:p`` or ``table:name`` for what ElementTree spells out."""
     if match := _NAMESPACE.match(tag):
@@ -108,8 +113,9 @@ def _is_encrypted(archive: zipfile.ZipFile) -> bool:
 
 
 def _read(data: bytes, path: str, language: str) -> Document:
-    stream, found = open_content(data, path)
-    text, warnings = to_markdown(_Converter(parse_xml(stream)).html())
+    stream, archive, found = open_content(data, path)
+    converter = _Converter(parse_xml(stream), archive)
+    text, warnings = to_markdown(converter.html())
     heading, links = title_and_links(text)
     return Document(
         path=path,
@@ -117,21 +123,33 @@ def _read(data: bytes, path: str, language: str) -> Document:
         text=text,
         language=language,
         links=links,
+        pages=tuple(_pages(text, converter.slides)),
         converted=True,
         warnings=warnings,
         **found.fields(heading),
     )
 
 
-class _Converter:
-    """One document: its tree, and the notes that are gathered on the way."""
+def _pages(text: str, slides: Sequence[str]) -> Iterator[int]:
+    """The lines at which the slides of these titles begin."""
+    titles = iter(slides)
+    title = next(titles, None)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if title is not None and line == f"# {title}":
+            yield number
+            title = next(titles, None)
 
-    def __init__(self, root: Element) -> None:
+
+class _Converter:
+    """One document: its tree, the parts it shows, and the notes that are gathered on the way."""
+
+    def __init__(self, root: Element, archive: zipfile.ZipFile | None) -> None:
         self._root = root
+        self._archive = archive
         self._flat = name_of(root) == "office:document"
         self._notes: list[str] = []
         self._comments: list[str] = []
-        self._slides = 0
+        self.slides: list[str] = []
         self._titles = _TITLES | {
             _attribute(style, "style:name")
             for style in root.iter()
@@ -144,6 +162,7 @@ class _Converter:
             "text:a": self._link,
             "text:note": self._note,
             "office:annotation": self._comment,
+            "draw:object": self._object,
             "draw:page": self._slide,
             "presentation:notes": self._speaker_notes,
             "text:s": _spaces,
@@ -155,7 +174,7 @@ class _Converter:
 
     def html(self) -> str:
         """The body as HTML."""
-        bodies = [child for child in self._root.iter() if name_of(child) == "office:body"]
+        bodies = [child for child in self._root if name_of(child) == "office:body"]
         parts = [part for body in bodies for part in self._children(body)]
         for heading, notes in (("Notes", self._notes), ("Comments", self._comments)):
             if notes:
@@ -218,11 +237,23 @@ class _Converter:
         self._comments.append(self._inside(element))
         yield ""
 
+    def _object(self, element: Element) -> Iterator[str]:
+        """A chart with its figures, a formula as it was typed."""
+        name = _attribute(element, "xlink:href").removeprefix("./") + "/content.xml"
+        if self._archive is None or name not in self._archive.namelist():
+            yield self._inside(element)  # in a flat file it stands here
+            return
+        with self._archive.open(name) as part:
+            root = parse_xml(part)
+        for formula in root.iter(f"{_MATH}annotation"):
+            yield escape("".join(formula.itertext()))
+        yield _Converter(root, None).html()  # no archive: what it shows in turn is not followed
+
     def _slide(self, element: Element) -> Iterator[str]:
-        self._slides += 1
         frames = [child for child in element if _attribute(child, "presentation:class") == "title"]
         title = one_line("".join(frames[0].itertext())) if frames else ""
-        yield f"<h1>{escape(title or f'Slide {self._slides}')}</h1>"
+        self.slides.append(title or f"Slide {len(self.slides) + 1}")
+        yield f"<h1>{escape(self.slides[-1])}</h1>"
         for child in element:
             if child not in frames[:1]:
                 yield from self._element(child)

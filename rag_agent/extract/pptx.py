@@ -9,10 +9,11 @@ from typing import Any
 from rag_agent.extract.archive import open_archive
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import of_office
-from rag_agent.extract.ooxml import paragraphs, transitional
+from rag_agent.extract.ooxml import chart, paragraphs, transitional
+from rag_agent.extract.plain import literal, one_line
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml
-from rag_agent.extract.tables import one_line, table
+from rag_agent.extract.tables import table
 from rag_agent.types import Document
 
 _COMMENTS = (
@@ -25,16 +26,18 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 @extractor("pptx", isolated=True)
 def read(data: bytes, path: str) -> Document:
-    """Slides in order; what the master repeats on each (footer, date, number) is left out."""
+    """Slides in order, as pages; what the master repeats (footer, date, number) is left out."""
     from pptx.package import Package  # pptx.Presentation refuses slide shows and templates
 
     archive = open_archive(data, path, "ppt/presentation")
     package = Package.open(transitional(archive, data, "ppt/presentation.xml"))
     presentation: Any = package.main_document_part
-    blocks: list[str] = []
+    text = ""
+    pages: list[int] = []
     for number, slide in enumerate(presentation.presentation.slides, start=1):
-        blocks += _slide(slide, number)
-    text = "\n\n".join(filter(None, blocks)) + "\n" if blocks else ""
+        pages.append(text.count("\n") + 1)
+        text += "\n\n".join(filter(None, _slide(slide, number))) + "\n\n"
+    text = text.removesuffix("\n")
     heading, links = title_and_links(text)
     return Document(
         path=path,
@@ -42,6 +45,7 @@ def read(data: bytes, path: str) -> Document:
         text=text,
         language="pptx",
         links=links,
+        pages=tuple(pages),
         converted=True,
         **of_office(archive).fields(heading),
     )
@@ -49,10 +53,11 @@ def read(data: bytes, path: str) -> Document:
 
 def _slide(slide: Any, number: int) -> Iterator[str]:
     title = slide.shapes.title
-    words = one_line(title.text_frame.text) if title is not None else ""
+    has_words = title is not None and title.has_text_frame  # a picture may stand in its place
+    words = one_line(title.text_frame.text) if has_words else ""
     yield f"# {words or f'Slide {number}'}"
     for shape in slide.shapes:
-        if title is None or shape.shape_id != title.shape_id:
+        if not has_words or shape.shape_id != title.shape_id:
             yield from _shape(shape)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
@@ -69,12 +74,12 @@ def _comments(data: bytes) -> Iterator[str]:
 
 
 def _shape(shape: Any) -> Iterator[str]:
-    from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
+    from pptx.enum.shapes import PP_PLACEHOLDER
 
     repeated = (PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.SLIDE_NUMBER)
     if shape.is_placeholder and shape.placeholder_format.type in repeated:
         return
-    if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
+    if hasattr(shape, "shapes"):  # a group
         for part in shape.shapes:
             yield from _shape(part)
     elif shape.has_text_frame:
@@ -83,7 +88,7 @@ def _shape(shape: Any) -> Iterator[str]:
         rows = shape.table.rows
         yield table([[cell.text_frame.text for cell in row.cells] for row in rows])
     elif getattr(shape, "has_chart", False):
-        yield from _chart(shape.chart)
+        yield from chart(io.BytesIO(shape.chart_part.blob))
     else:
         yield from _diagram(shape)
         yield one_line(shape._element._nvXxPr.cNvPr.get("descr", ""))
@@ -95,7 +100,7 @@ def _paragraphs(frame: Any, *, bullets: bool) -> str:
     for paragraph in frame.paragraphs:
         text = one_line("".join(_run(run) for run in paragraph.runs) or paragraph.text)
         if text:
-            lines.append("  " * paragraph.level + f"- {text}" if bullets else text)
+            lines.append("  " * paragraph.level + f"- {text}" if bullets else literal(text))
     return "\n".join(lines)
 
 
@@ -105,24 +110,6 @@ def _run(run: Any) -> str:
     except KeyError:  # a link that leads nowhere in the file
         address = None
     return f"[{run.text}]({address})" if address and run.text.strip() else run.text
-
-
-def _chart(chart: Any) -> Iterator[str]:
-    if chart.has_title and chart.chart_title.has_text_frame:
-        yield one_line(chart.chart_title.text_frame.text)
-    for plot in chart.plots:
-        series = list(plot.series)
-        names = ["", *(one.name for one in series)]
-        rows = [
-            [str(category), *(_value(one.values, index) for one in series)]
-            for index, category in enumerate(plot.categories)
-        ]
-        yield table([names, *rows])
-
-
-def _value(values: Any, index: int) -> str:
-    value = values[index] if index < len(values) else None
-    return "" if value is None else f"{value:.15g}"
 
 
 def _diagram(shape: Any) -> Iterator[str]:

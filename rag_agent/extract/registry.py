@@ -12,9 +12,11 @@ from rag_agent.types import Document
 Extractor = Callable[[bytes, str], Document]
 """(bytes of a file, its POSIX path) → Document; may raise anything."""
 
-# Package that a reader imports → the extra of pyproject.toml that brings it.
-_EXTRAS: Mapping[str, str] = {"pptx": "office"}
+EXTRAS: Mapping[str, str] = {"pptx": "office"}
+"""Package that a reader imports → the extra of pyproject.toml that brings it."""
 _LONGEST_DETAIL = 200  # characters; some parsers quote the file in their message
+# Soft hyphens, word joiners and marks of byte order stand inside of words, which nobody finds then.
+_INVISIBLE = dict.fromkeys((0xAD, 0x2060, 0xFEFF))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -55,7 +57,7 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
         raise
     except ImportError as error:
         package = (error.name or "a library").partition(".")[0]
-        extra = _EXTRAS.get(package)
+        extra = EXTRAS.get(package)
         fix = f'pip install "rag_agent[{extra}]"' if extra else f"pip install {package}"
         fix = f"{error}; install it beside rag_agent: {fix}"
         raise MissingDependency(path, "library missing", fix) from error
@@ -81,9 +83,10 @@ def _detail(error: Exception) -> str:
 
 
 def _storable(document: Document) -> Document:
+    text = _clean(document.text)
     return replace(
         document,
-        text=_clean(document.text),
+        text=text.translate(_INVISIBLE) if document.converted else text,
         title=" ".join(_clean(document.title).split()),
         tags=tuple(_clean(tag) for tag in document.tags),
         aliases=tuple(" ".join(_clean(alias).split()) for alias in document.aliases),

@@ -13,8 +13,9 @@ from typing import Any
 from rag_agent.errors import ExtractError
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import Properties, properties
+from rag_agent.extract.plain import literal, one_line
 from rag_agent.extract.registry import extractor
-from rag_agent.extract.tables import one_line, table
+from rag_agent.extract.tables import table
 from rag_agent.types import Document
 
 _BEGINNING = re.compile(rb"\s*\{\\rtf")
@@ -36,9 +37,7 @@ _MARKS: Mapping[str, str] = {
     "field": r"\fieldx",
 }
 _HEADING_LINE = re.compile(rf"^[ \t{_ITEM}]*({_HEADING}+)[ \t{_ITEM}]*(?=\S)", re.MULTILINE)
-_LOOKS_LIKE_HEADING = re.compile(r"^( {0,3})(#{1,6}(?:\s|$))", re.MULTILINE)
 _LIST_LINE = re.compile(rf"^\s*{_ITEM}\s*(\w{{1,5}}[.)])?[^\w\t]*\t?\s*")
-_SOFT_HYPHEN = "\xad"
 
 # OpenOffice marks styles inside of groups as what may be skipped; striprtf then skips the group.
 _STYLE_INSIDE = re.compile(r"(?<![{\s])\\\*\\cs(?=\d)")
@@ -144,8 +143,7 @@ def _mark(match: re.Match[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    text = text.replace("\0", "").replace(_SOFT_HYPHEN, "")
-    text = _LOOKS_LIKE_HEADING.sub(r"\1\\\2", text)
+    text = literal(text.replace("\0", ""))
     blocks: list[str] = []
     rows: list[list[str]] = []
     *with_rows, rest = text.split(_ROW)

@@ -6,9 +6,9 @@ import io
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
+from rag_agent.extract.plain import literal, one_line
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml
-from rag_agent.extract.tables import one_line
 from rag_agent.types import Document
 
 # SVG 2: 5.8 title and desc, 11 text; 12.4 foreignObject, in which drawing programs put HTML.
@@ -21,7 +21,7 @@ def read(data: bytes, path: str) -> Document:
     root = parse_xml(io.BytesIO(data))
     title = next((_text(child) for child in root if _name(child) == "title"), "")
     lines = [f"# {title}\n"] if title else []
-    lines += [text for text in _texts(root) if text]
+    lines += [literal(text) for text in _texts(root) if text]
     if title in lines:
         lines.remove(title)
     return Document(

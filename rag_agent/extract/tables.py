@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from rag_agent.extract.plain import literal, one_line
+
 MOST_TEXT = 2_000_000
 """Characters of all sheets of a workbook; a text file may have as many (``maxFileBytes``)."""
 MOST_CELLS = 20_000_000
@@ -14,10 +16,9 @@ _PIECE = 1_000
 # With a wider header, a row is told as pairs of column and value: no line of it could be read.
 _WIDEST_HEADER = 400
 _NUMBER = re.compile(r"[-+(]?[\d.,:/ ]*\d[\d.,:/ %)]*$")
-_BLANKS = re.compile(r"\s+")
 
-Rows = Iterable[Sequence[str]]
-"""Rows of a sheet from its top, each from its first column; what is empty is ""."""
+Rows = Iterable[tuple[int, Sequence[str]]]
+"""Number (from 1, rising) and cells of rows, from the first column on; what is empty is ""."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -36,11 +37,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 def _line(row: Sequence[str], columns: Sequence[int]) -> str:
     cells = (row[column] if column < len(row) else "" for column in columns)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in map(one_line, cells)) + " |"
-
-
-def one_line(text: str) -> str:
-    """The text with every run of blanks and line ends as one blank."""
-    return _BLANKS.sub(" ", text).strip()
 
 
 class Workbook:
@@ -79,10 +75,10 @@ class Workbook:
         if len(self._blocks) > heading:
             self._blocks.insert(heading, f"# {one_line(name)}")
 
-    def _counted(self, rows: Rows) -> Iterator[Sequence[str]]:
-        for row in rows:
+    def _counted(self, rows: Rows) -> Rows:
+        for number, row in rows:
             self._cells -= len(row) + 1
-            yield row
+            yield number, row
             if self._cells <= 0:
                 return
 
@@ -91,16 +87,15 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, str]]:
     """(number of the last row, Markdown) of each piece."""
     header: Sequence[str] | None = None
     piece: list[Sequence[str]] = []
-    size = number = 0
-    blank = True
-    for number, row in enumerate(rows, start=1):
+    size = number = last = 0
+    for number, row in rows:
         filled = [cell for cell in row if cell]
         if not filled:
-            blank = True
             continue
+        blank, last = number > last + 1, number
         if len(filled) == 1 and (blank or header is None):  # a title above a table, or a remark
-            yield from _piece(number - 1, header, piece)
-            yield number, one_line(filled[0])
+            yield from _piece(number, header, piece)
+            yield number, literal(one_line(filled[0]))
             header, piece, size = None, [], 0
         elif header is None:
             is_header = not any(map(_NUMBER.match, filled))
@@ -112,7 +107,6 @@ def _blocks(rows: Rows) -> Iterator[tuple[int, str]]:
             if size > _PIECE:
                 yield from _piece(number, header, piece)
                 piece, size = [], sum(map(len, header))
-        blank = False
     yield from _piece(number, header, piece)
 
 
@@ -123,7 +117,7 @@ def _piece(
         return
     if sum(map(len, header)) > _WIDEST_HEADER:
         for row in rows:
-            yield number, _record(header, row)
+            yield number, literal(_record(header, row))
     elif text := table([header, *rows]):
         yield number, text
 

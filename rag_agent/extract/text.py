@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from rag_agent.extract.encoding import decode
 from rag_agent.extract.languages import Language, language_of, language_of_shebang
@@ -25,6 +26,28 @@ _TITLES: Mapping[str, re.Pattern[str]] = {
     "typst": re.compile(r"^= +(\S.*)$", re.MULTILINE),
     "wikitext": re.compile(r"^=+ *([^=\n]+?) *=+$", re.MULTILINE),
 }
+# How a document says the rest about itself. The groups are the name and the value.
+_FIELDS: Mapping[str, re.Pattern[str]] = {
+    "asciidoc": re.compile(
+        r"^:(authors?|revdate|description|keywords|lang): +(\S.*)$", re.MULTILINE
+    ),
+    "latex": re.compile(r"\\(author|date)\{([^{}]+)\}"),
+    "org": re.compile(
+        r"^#\+(author|date|description|filetags|keywords|language): *(\S.*)$",
+        re.MULTILINE | re.IGNORECASE,
+    ),
+    "rst": re.compile(
+        r"^ *:(authors?|date|description|keywords|language): +(\S.*)$",
+        re.MULTILINE | re.IGNORECASE,
+    ),
+}
+_KEYS: Mapping[str, str] = {
+    "authors": "author",
+    "date": "created",
+    "revdate": "created",
+    "lang": "language",
+    "filetags": "keywords",
+}
 
 
 def read(data: bytes, path: str) -> Document:
@@ -34,11 +57,28 @@ def read(data: bytes, path: str) -> Document:
     language = language_of(path) or language_of_shebang(first_line) or _UNKNOWN
     title = _TITLES.get(language.name)
     match = title.search(text[:_TITLE_WITHIN]) if title else None
+    said = _said(text[:_TITLE_WITHIN], language.name) if language.name in _FIELDS else {}
     return Document(
         path=path,
         kind=language.kind,
         text=text,
         language=language.name,
-        title=match[1] if match else "",
         warnings=warnings,
+        **{**said, "title": match[1] if match else ""},
     )
+
+
+def _said(text: str, language: str) -> dict[str, Any]:
+    from rag_agent.extract.metadata import properties
+
+    found = properties(
+        (_KEYS.get(name.lower(), name.lower()), _value(name.lower(), written))
+        for name, written in _FIELDS[language].findall(text)
+    )
+    return found.fields()
+
+
+def _value(name: str, written: str) -> str:
+    if name == "filetags":  # :harbour:log:
+        return written.strip(": ").replace(":", ",")
+    return written.strip("<[ ").replace("\\and", ";") if name in ("date", "author") else written

@@ -45,11 +45,11 @@ def find_candidates(
     outlines = store.outlines([*dict.fromkeys([*found.chunk_ids, *near, *asked])])
     # Votes know no filter, which a question with one does not need them for.
     voted = {} if where else commits
-    unseen = _unseen(store, [by_path, voted], {c.document.id for c in outlines.values()})
+    unseen = _unseen(store, [by_path, voted], {c.document.id for c in outlines.values()}, where)
     cosines = dict(near)
     if meaning:
         seen = {c.document.id for c in [*outlines.values(), *unseen.values()]}
-        unseen.update(_by_card(store, dense.nearest_cards(store, meaning, where), seen))
+        unseen.update(_by_card(store, dense.nearest_cards(store, meaning, where), seen, where))
         missing = [identifier for identifier in [*outlines, *unseen] if identifier not in cosines]
         cosines.update(dense.cosines(store, meaning, missing))
     files = Candidates(
@@ -86,7 +86,10 @@ def _definitions(
 
 
 def _unseen(
-    store: Store, sources: Sequence[Mapping[int, float]], seen: set[int]
+    store: Store,
+    sources: Sequence[Mapping[int, float]],
+    seen: set[int],
+    where: Filter | None,
 ) -> dict[int, Outline]:
     """Chunks of documents that only their paths or the commits that changed them found."""
     unseen: dict[int, None] = {}
@@ -94,9 +97,11 @@ def _unseen(
         missing = [document for document in scores if document not in seen]
         best = sorted(missing, key=lambda document: -scores[document])[:_UNSEEN]
         unseen.update(dict.fromkeys(best))
-    return store.first_outlines([*unseen], _CHUNKS_OF_UNSEEN)
+    return store.first_outlines([*unseen], _CHUNKS_OF_UNSEEN, where)
 
 
-def _by_card(store: Store, near: Sequence[int], seen: set[int]) -> dict[int, Outline]:
+def _by_card(
+    store: Store, near: Sequence[int], seen: set[int], where: Filter | None
+) -> dict[int, Outline]:
     """The first chunks of files that only their cards found."""
-    return store.first_outlines([one for one in near if one not in seen], _CHUNKS_BY_CARD)
+    return store.first_outlines([one for one in near if one not in seen], _CHUNKS_BY_CARD, where)

@@ -75,9 +75,11 @@ class Candidates(Sequence[FileMatch]):
 
     def _count(self, found: CountedPassages) -> None:
         place_of = {outline.id: place for place, outline in enumerate(self.outlines)}
-        self.chunk_of: Places = np.array(
-            [place_of[chunk] for chunk in found.chunk_ids], dtype=np.int64
-        )
+        chunk_of = np.array([place_of.get(chunk, -1) for chunk in found.chunk_ids], dtype=np.int64)
+        known = chunk_of >= 0
+        if not known.all():  # a copy of the words that was damaged names chunks that are none
+            found = CountedPassages([], found.counts[known], found.lengths[known])
+        self.chunk_of: Places = chunk_of[known]
         in_path, path_lengths = self._paths()
         file_of = self.file_of[self.chunk_of]
         self.passages: Floats = self.bm25_of(

@@ -57,20 +57,22 @@ class _Passage:
 def collapse(ranked: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
     """The first ``limit`` hits of which none is a copy of a better one.
 
-    A kept hit names in ``copies`` the files of those that were met. Takes no more of ``ranked``,
+    A kept hit has as ``doubles`` those that were met. Takes no more of ``ranked``,
     best first, than it needs.
     """
-    kept: list[tuple[Hit, _Passage, list[str]]] = []
+    kept: list[tuple[Hit, _Passage, list[Hit]]] = []
     for hit in ranked:
         passage = _Passage(hit)
         original = next((row for row in kept if row[1].is_like(passage)), None)
         if original is not None:
-            original[2].append(hit.path)
+            original[2].append(hit)
             continue
         kept.append((hit, passage, []))
         if len(kept) == limit:
             break
-    return tuple(replace(hit, copies=tuple(copies)) if copies else hit for hit, _, copies in kept)
+    return tuple(
+        replace(hit, doubles=tuple(doubles)) if doubles else hit for hit, _, doubles in kept
+    )
 
 
 def _near(one: int, other: int, share: float) -> bool:

@@ -21,6 +21,7 @@ from rag_agent.search.facts import Corpus, corpus_of
 from rag_agent.search.matches import ChunkMatch, FileMatch
 from rag_agent.search.passages import choose_places, measures, uncounted
 from rag_agent.search.question import Question, read_question
+from rag_agent.search.unmatched import WITHOUT_FILTER, explain_nothing
 from rag_agent.store import filters
 from rag_agent.types import Chunk, Definition, Evidence, Hit, SearchResults
 
@@ -73,12 +74,18 @@ def search(
             )
         hits = collapse(_hits(store, question, ranked, alpha, limit), limit)
     meaning, without = reading.result()
+    left: int | None = None
+    why: Sequence[str] = ()
+    if narrowed and not hits:
+        best = search(store, query, embedder=embedder, options=options, limit=WITHOUT_FILTER)
+        left, why = explain_nothing(store, narrowed, best.hits)
     return SearchResults(
         query=query,
         mode="hybrid" if meaning else "lexical",
         hits=hits,
         took_ms=(time.perf_counter() - started) * 1000,
-        notes=(*notes, *without, *_missing_vectors(store, meaning, files), *unread),
+        notes=(*why, *notes, *without, *_missing_vectors(store, meaning, files), *unread),
+        left_by_filter=left,
     )
 
 

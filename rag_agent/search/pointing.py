@@ -9,7 +9,7 @@ from rag_agent.tokens import words
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rag_agent.search.question import Question
     from rag_agent.types import Definition
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _AMONG_OTHERS = 0.8  # words, a name that is written as one: the question may be about these
 _PLAIN = 0.6  # a plain word that is all that is asked for: "explain rank", but also "the error?"
 _CAPITAL = 0.6  # one inside a sentence: "the Store", but also "Python" and "Friday"
+_GOES_ON = re.compile(r"[\w-]|\.\w")  # behind a name that is the beginning of a longer one
+_NO_PATH = re.compile(r"[^\w./\\-]")
 _OTHER_CASE = 0.6  # of a name, as a factor; "writelock" may be WriteLock, but also another thing
 # What people say of a thing beside its name, when they ask for nothing else.
 _ASKING = frozenset(
@@ -52,9 +54,8 @@ def points_at_file(question: Question, path: str) -> float:
     name = path.rpartition("/")[2].lower()
     if "." not in name.strip(".") or name not in question.lower:
         return 0.0
-    written = re.compile(rf"(?<![\w.-])([\w./\\-]*[/\\])?{re.escape(name)}(?![\w-]|\.\w)")
     whole = f"/{path.lower()}"
-    folders = ((found.group(1) or "") for found in written.finditer(question.lower))
+    folders = _folders_before(name, question.lower, len(whole))
     return float(any(_is_end_of(f"{folder}{name}", whole) for folder in folders))
 
 
@@ -63,6 +64,30 @@ def strangeness(question: Question) -> float:
     names = [name for name in question.names if written_as_code(name)]
     strange = [name for name in names if not question.absent.isdisjoint(words(name)[:1])]
     return len(strange) / len(names) if names else 0.0
+
+
+def _folders_before(name: str, text: str, most: int) -> Iterator[str]:
+    """What is written right before a file's name wherever it stands by itself, "" or folders.
+
+    Of folders the last ``most`` characters and a few; of a path that has the name several times
+    what is before the last. A pattern that looks for all of a path at once takes minutes for a long
+    text without spaces.
+    """
+    end, known, last = 0, "", -1
+    while (start := text.find(name, end)) >= 0:
+        end = start + len(name)
+        if _GOES_ON.match(text, end):
+            continue
+        before = text[max(0, start - most - 1) : start]
+        others = [other.end() for other in _NO_PATH.finditer(before)]
+        before = before[others[-1] :] if others else before
+        if before and before[-1] not in "/\\":
+            continue
+        if last >= 0 and _NO_PATH.search(text, last, start):
+            yield known
+        known, last = before, end
+    if last >= 0:
+        yield known
 
 
 def _clearness(question: Question, name: str) -> float:

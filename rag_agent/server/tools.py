@@ -8,6 +8,8 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
+from rag_agent.store.grammar import GRAMMAR
+
 LEAST_TOKENS = 200
 # Claude Code, the strictest host, refuses results of more than 25,000 tokens.
 MOST_TOKENS = 20_000
@@ -49,9 +51,7 @@ class QueryArguments(_Arguments):
     limit: int = Field(default=10, ge=1, le=50, description="Most files to return.")
     where: str = Field(
         default="",
-        description="Optional filter, applied before ranking: path:src/* kind:code|prose|data "
-        "ext:py lang:python tag:x name:f after:2026-01-31 before:…; -path:tests/* excludes; the "
-        "same field twice means either.",
+        description=f"Optional filter, applied before ranking: {GRAMMAR}",
     )
     max_tokens: _Tokens | SkipJsonSchema[None] = Field(
         default=None,

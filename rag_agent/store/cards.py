@@ -125,7 +125,7 @@ def nearest(
     if k < 1 or not np.isfinite(vector).all():
         return []
     database.load_vectors()
-    condition, bindings = roots.condition(database, where)
+    condition, bindings = roots.condition(database, where, chunks=False)
     narrowed = (
         f"AND k.document_id IN (SELECT d.id FROM documents AS d WHERE TRUE{condition})"
         if condition

@@ -4,14 +4,19 @@ A search reads them through memory mappings, many times faster than rows. A copy
 the tables change: ids in it never name anything else later, so what is gone is left out when found,
 and what came later has higher ids and is read from the tables. It is written anew when both are
 many. A mark in file and database ties them together; where they differ (a restored backup, a write
-that was interrupted) the file is ignored. All numbers are little-endian.
+that was interrupted) the file is ignored. Beside the mark the database has a checksum, by which a
+file that was damaged later is found when there is time for it (refresh, doctor); what is opened is
+only checked for what would end a search. All numbers are little-endian.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import secrets
+import stat
 import tempfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -27,32 +32,73 @@ logger = LateLogger(__name__)
 
 DRIFT = 0.05  # share of rows that are gone or missing before a copy is written anew
 MARK = 32  # bytes, ASCII
+_BLOCK = 1 << 20  # bytes read at once
 # Windows replaces no file that somebody has mapped, and a server keeps its copies open.
 _MAPS = os.name != "nt"
 
 
-def mapped(path: Path, least: int) -> NDArray[np.uint8] | None:
-    """The bytes of a copy, or None without one of at least so many bytes.
+class Mapped:
+    """The bytes of a copy. Everything is to be read through the one mapping.
 
-    Everything is to be read through this one mapping: the file may be replaced at any moment.
+    The file may be replaced at any moment, which changes nothing here. Whoever cuts it short in
+    place takes away the bytes that are mapped; to look at them then ends the process.
     """
+
+    def __init__(self, data: NDArray[np.uint8], mapping: mmap.mmap | None) -> None:
+        self.data = data
+        self._mapping = mapping
+
+    def is_whole(self) -> bool:
+        """Whether the file has not been cut short since; asked before each search."""
+        return self._mapping is None or self._mapping.size() >= len(self.data)
+
+
+def mapped(path: Path, least: int) -> Mapped | None:
+    """A copy, or None without one of at least so many bytes."""
     import numpy as np
 
     try:
-        data = np.memmap(path, dtype=np.uint8, mode="r") if _MAPS else np.fromfile(path, np.uint8)
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+            return None
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size < least:
+                return None
+            if not _MAPS:
+                return Mapped(np.fromfile(file, np.uint8), None)
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         logger.info("%s is not used: %s", path.name, error)
         return None
-    # The plain array keeps the mapping and costs less to take slices of.
-    return np.asarray(data) if len(data) >= least else None
+    return Mapped(np.frombuffer(mapping, np.uint8), mapping)
 
 
 def belongs(database: Database, key: str, mark: bytes) -> bool:
     """Whether a copy with this mark is the one that was written for this database."""
     known = database.value("SELECT value FROM meta WHERE key = ?", (key,))
-    return known is not None and known.encode("ascii") == mark
+    return known is not None and known.encode("ascii").partition(b" ")[0] == mark
+
+
+def is_sound(database: Database, path: Path, key: str) -> bool:
+    """Whether a copy is byte for byte what was written; true where that is not known.
+
+    Reads all of it: about a gigabyte a second.
+    """
+    known = database.value("SELECT value FROM meta WHERE key = ?", (key,)) or ""
+    _, _, checksum = known.partition(" ")
+    try:
+        return path.is_file() and (not checksum or checksum == _checksum(path))
+    except OSError:
+        return False
+
+
+def _checksum(path: Path) -> str:
+    found = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            found = zlib.crc32(block, found)
+    return f"{found:08x}"
 
 
 def renew(
@@ -66,6 +112,7 @@ def renew(
         temporary = Path(name)
         with os.fdopen(handle, "wb") as stream, database.snapshot():
             write(mark.encode("ascii"), stream)
+        checksum = _checksum(temporary)
         temporary.replace(target)
     except OSError as error:
         logger.warning("no %s, searches take longer: %s", target.name, error)
@@ -74,7 +121,7 @@ def renew(
         if temporary is not None:
             temporary.unlink(missing_ok=True)
     with database.transaction():
-        database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, mark))
+        database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, f"{mark} {checksum}"))
 
 
 def remove(path: Path) -> None:

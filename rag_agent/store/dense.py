@@ -154,7 +154,7 @@ def nearest(
         if known is not None:
             return known.nearest(vector, k)
         return scan(database, model_id, vector, k)
-    condition, bindings = roots.condition(database, where)
+    condition, bindings = roots.condition(database, where, chunks=True)
     narrowed = (
         "AND v.chunk_id IN (SELECT c.id FROM documents AS d "
         f"JOIN document_chunks AS c ON c.document_id = d.id WHERE TRUE{condition})"

@@ -1,36 +1,90 @@
-"""``where`` expressions: ``path:src/* kind:code -tag:draft`` as a condition on documents.
+"""``where`` expressions: ``path:src/* year:>=2020 -tag:draft`` as a condition on what is found.
 
 Terms of the same field are alternatives, terms of different fields must all hold, ``-`` negates
-(then none of the field's negated terms may hold). Case never matters. In patterns ``*`` stands for
-any characters, ``/`` included, and ``?`` for one; brackets mean themselves. ``near:PATH`` is no
-condition but a wish, which ``boosts`` reads.
+(then none of the field's negated terms may hold); comparisons of a field must all hold. Case never
+matters. In patterns ``*`` stands for any characters, ``/`` included, and ``?`` for one; brackets
+mean themselves. ``near:PATH`` is no condition but a wish, which ``boosts`` reads.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_agent.errors import QueryError
-from rag_agent.store.folding import fold, iso_day
+from rag_agent.store import comparing
+from rag_agent.store.folding import fold, plain
 
-_TERM = re.compile(r'(-?)([A-Za-z]+):(?:"([^"]*)"|([^\s"]+))(?=\s|$)')
+_TERM = re.compile(r'(-?)([A-Za-z]+):([<>]=?)?(?:"([^"]*)"|([^\s"]+))(?=\s|$)')
 _KINDS = ("code", "prose", "data")
 # SQLite's GLOB goes back over every star; more than a few are no pattern of a person.
 _MOST_STARS = 8
 _MOST_TERMS = 100
 _LONGEST = 10_000  # characters
 
-Condition = tuple[str, tuple[str, ...]]
+Binding = str | int
+Condition = tuple[str, tuple[Binding, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A condition that must hold, with the terms as written that it is made of.
+
+    It is SQL on the table ``documents`` under the alias ``d``, of chunks on ``document_chunks``
+    under ``c`` as well. ``value`` is that of the first term.
+    """
+
+    text: str
+    field: str
+    value: str
+    sql: str
+    bindings: tuple[Binding, ...]
+    of_chunks: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition in SQL on the table ``documents`` under the alias ``d``, with its bindings."""
+    """Clauses that must all hold."""
 
-    sql: str
-    bindings: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+
+    def on_chunks(self) -> Condition:
+        """The condition for a query that has ``documents AS d`` and ``document_chunks AS c``."""
+        return _all(self.clauses)
+
+    def on_documents(self) -> Condition:
+        """The condition for a query that has ``documents AS d``: that a chunk of it is left."""
+        sql, bindings = _all([clause for clause in self.clauses if not clause.of_chunks])
+        of_chunks = [clause for clause in self.clauses if clause.of_chunks]
+        if not of_chunks:
+            return sql, bindings
+        inner, more = _all(of_chunks)
+        return (
+            f"{sql} AND EXISTS (SELECT 1 FROM document_chunks AS c "
+            f"WHERE c.document_id = d.id AND {inner})",
+            (*bindings, *more),
+        )
+
+
+def _all(clauses: Sequence[Clause]) -> Condition:
+    return (
+        " AND ".join(clause.sql for clause in clauses) or "TRUE",
+        tuple(binding for clause in clauses for binding in clause.bindings),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    negated: bool
+    field: str
+    value: str
+    text: str
+
+    @property
+    def bounds(self) -> bool:
+        """Whether it stands for itself instead of being one of several alternatives."""
+        return self.negated or (self.field in COMPARABLE and comparing.is_comparison(self.value))
 
 
 def compile(expression: str) -> Filter | None:
@@ -39,34 +93,16 @@ def compile(expression: str) -> Filter | None:
     Raises:
         QueryError: an unknown field, an unusable value, or text that is no ``field:value``.
     """
-    required: dict[str, list[Condition]] = {}
-    forbidden: list[Condition] = []
-    for negated, name, value in _terms(expression):
-        condition = _condition(name, value)
-        if name in _BOOSTS:
-            if negated:
+    groups: dict[tuple[str, int], list[_Term]] = {}
+    for place, term in enumerate(_terms(expression)):
+        if term.field in _BOOSTS:
+            if term.negated:
+                name = term.field
                 raise QueryError(f"-{name}: leaves nothing out; {name}: only moves documents up")
+            _condition(term.field, term.value)  # which raises if it cannot be used
             continue
-        if negated:
-            forbidden.append(condition)
-        else:
-            required.setdefault(name, []).append(condition)
-    clauses = [
-        ("(" + " OR ".join(sql for sql, _ in alternatives) + ")", alternatives)
-        for alternatives in required.values()
-    ]
-    clauses += [(f"NOT {sql}", [(sql, bindings)]) for sql, bindings in forbidden]
-    if not clauses:
-        return None
-    return Filter(
-        " AND ".join(sql for sql, _ in clauses),
-        tuple(
-            binding
-            for _, conditions in clauses
-            for _, bindings in conditions
-            for binding in bindings
-        ),
-    )
+        groups.setdefault((term.field, place if term.bounds else -1), []).append(term)
+    return Filter(tuple(_clause(terms) for terms in groups.values())) if groups else None
 
 
 def boosts(expression: str, name: str = "near") -> tuple[str, ...]:
@@ -76,10 +112,24 @@ def boosts(expression: str, name: str = "near") -> tuple[str, ...]:
         QueryError: as ``compile``.
     """
     compile(expression)
-    return tuple(value for _, field, value in _terms(expression) if field == name)
+    return tuple(term.value for term in _terms(expression) if term.field == name)
 
 
-def _terms(expression: str) -> list[tuple[bool, str, str]]:
+def _clause(terms: Sequence[_Term]) -> Clause:
+    first = terms[0]
+    conditions = [_condition(term.field, term.value) for term in terms]
+    either = " OR ".join(sql for sql, _ in conditions)
+    return Clause(
+        text=" ".join(term.text for term in terms),
+        field=first.field,
+        value=first.value,
+        sql=f"NOT ({either})" if first.negated else f"({either})",
+        bindings=tuple(binding for _, bindings in conditions for binding in bindings),
+        of_chunks=first.field in OF_CHUNKS,
+    )
+
+
+def _terms(expression: str) -> list[_Term]:
     if len(expression) > _LONGEST:
         raise QueryError(f"the filter is longer than {_LONGEST} characters; shorten it")
     terms = []
@@ -92,8 +142,9 @@ def _terms(expression: str) -> list[tuple[bool, str, str]]:
                 f"a filter is made of field:value, which {word!r} is not; "
                 f'fields: {", ".join(FIELDS)}. Quote values with spaces: path:"my notes/*"'
             )
-        value = (found[3] if found[3] is not None else found[4]).strip()
-        terms.append((found[1] == "-", found[2].lower(), value))
+        value = (found[4] if found[4] is not None else found[5]).strip()
+        field = found[2].lower()
+        terms.append(_Term(found[1] == "-", field, (found[3] or "") + value, found[0]))
         rest = rest[found.end() :].lstrip()
     if len(terms) > _MOST_TERMS:
         raise QueryError(f"the filter has more than {_MOST_TERMS} terms; shorten it")
@@ -102,10 +153,19 @@ def _terms(expression: str) -> list[tuple[bool, str, str]]:
 
 def _condition(name: str, value: str) -> Condition:
     if name not in FIELDS:
-        raise QueryError(f"unknown filter field {name!r}; fields: {', '.join(FIELDS)}")
+        meant = like(name, list(FIELDS))
+        guess = f"; did you mean {meant[0]}?" if meant else ""
+        raise QueryError(f"unknown filter field {name!r}{guess}; fields: {', '.join(FIELDS)}")
     if not value:
         raise QueryError(f"the filter field {name!r} needs a value, as in {EXAMPLES[name]}")
     return FIELDS[name](value)
+
+
+def like(text: str, known: Sequence[str]) -> list[str]:
+    """Up to three of the known words that look like a text, the most alike first."""
+    from difflib import get_close_matches
+
+    return get_close_matches(text, known, cutoff=0.6)
 
 
 def glob(pattern: str) -> str:
@@ -127,13 +187,20 @@ def glob(pattern: str) -> str:
 def _path(value: str) -> Condition:
     pattern = glob(value.replace("\\", "/").removeprefix("./"))
     absolute = pattern.startswith("/") or re.match("[a-z]:/", pattern) is not None
-    column = "absolute_path(d.root_id, d.folded)" if absolute else "d.folded"
-    if "*" in pattern or "?" in pattern:
-        return f"({column} GLOB ?)", (pattern,)
-    # A plain name is a file or folder of that name at any depth.
-    inside = pattern.strip("/")
-    start = "/" if absolute else "*/"
-    return f"(('/' || ltrim({column}, '/') || '/') GLOB ?)", (f"{start}{inside}/*",)
+    column, wanted = "d.folded", pattern
+    if absolute:
+        column = "absolute_path(d.root_id, d.folded)"
+    if "*" not in pattern and "?" not in pattern:
+        # A plain name is a file or folder of that name at any depth.
+        wanted = f"{'/' if absolute else '*/'}{pattern.strip('/')}/*"
+        column = f"'/' || ltrim({column}, '/') || '/'"
+    matches = f"{column} GLOB ?"
+    if absolute:
+        return f"({matches})", (wanted,)
+    # Of several roots, hits show the path with that of the root, which people copy.
+    shown = matches.replace("d.folded", "shown_path(d.root_id, d.folded)")
+    several = "(SELECT count(*) > 1 FROM roots)"
+    return f"({matches} OR ({several} AND {shown}))", (wanted, wanted)
 
 
 def _kind(value: str) -> Condition:
@@ -167,28 +234,82 @@ def has_tag(tag: str, wanted: str) -> bool:
 
 def _name(value: str) -> Condition:
     return (
-        "(d.id IN (SELECT c.document_id FROM definitions AS n "
-        "JOIN document_chunks AS c ON c.id = n.chunk_id WHERE n.folded GLOB ?))",
+        "(d.id IN (SELECT n_c.document_id FROM definitions AS n "
+        "JOIN document_chunks AS n_c ON n_c.id = n.chunk_id WHERE n.folded GLOB ?))",
         (glob(value),),
     )
 
 
-_DAY = "coalesce(nullif(d.day, ''), date(d.mtime_ns / 1000000000, 'unixepoch'))"
+def _title(value: str) -> Condition:
+    return _holds("d.title_plain", value)
+
+
+def _author(value: str) -> Condition:
+    return _holds("d.author_plain", value)
+
+
+def _holds(column: str, value: str) -> Condition:
+    """Anywhere in the column, whatever the case and the accents."""
+    wanted = plain(value)
+    if "*" in wanted or "?" in wanted:
+        return f"({column} GLOB ?)", (f"*{glob(wanted).strip('*')}*",)
+    return f"(instr({column}, ?) > 0)", (wanted,)
+
+
+# The days of a file are those of its time of change, in UTC.
+_OF_FILE = "date(d.mtime_ns / 1000000000, 'unixepoch')"
+_DAY = f"coalesce(nullif(d.day, ''), {_OF_FILE}, '')"
+_MODIFIED = f"coalesce(nullif(d.modified, ''), {_OF_FILE}, '')"
+
+
+def _created(value: str) -> Condition:
+    return _within("d.created", comparing.days("created", value, EXAMPLES["created"]))
+
+
+def _modified(value: str) -> Condition:
+    return _within(_MODIFIED, comparing.days("modified", value, EXAMPLES["modified"]))
 
 
 def _after(value: str) -> Condition:
-    return f"({_DAY} >= ?)", (_day("after", value),)
+    return _within(_DAY, (_first_day("after", value), None))
 
 
 def _before(value: str) -> Condition:
-    return f"({_DAY} < ?)", (_day("before", value),)
+    return _within(_DAY, (None, _first_day("before", value)))
 
 
-def _day(name: str, value: str) -> str:
-    day = iso_day(value)
-    if not day or len(value) not in (4, 7, 10):
-        raise QueryError(f"{name}:{value} is no date; write it as {EXAMPLES[name]}")
-    return day
+def _first_day(name: str, value: str) -> str:
+    first, end = comparing.days(name, value, EXAMPLES[name])
+    if first is None or end is None or ".." in value:
+        raise QueryError(
+            f"{name}:{value} is no single date; write it as {EXAMPLES[name]}, "
+            "or compare: created:>=2026-01, modified:2025..2026-06"
+        )
+    return first
+
+
+def _within(column: str, span: comparing.Span[str]) -> Condition:
+    low, high = span
+    # A document without a date lies in no span; '' would be before any day.
+    sql, bindings = f"{column} >= ?", (low or "0",)
+    return (f"({sql} AND {column} < ?)", (*bindings, high)) if high else (f"({sql})", bindings)
+
+
+def _year(value: str) -> Condition:
+    low, high = comparing.years("year", value, EXAMPLES["year"])
+    return "(ifnull(d.year >= ? AND d.year < ?, FALSE))", (low or 0, high or 10_000)
+
+
+def _page(value: str) -> Condition:
+    """Chunks with a line on one of the pages; those of documents without pages have none."""
+    low, high = comparing.pages("page", value, EXAMPLES["page"])
+    first = f"$[{(low or 1) - 1}]"
+    begins = "ifnull(json_extract(d.pages, ?) <= c.end_line, FALSE)"
+    if high is None:
+        return f"({begins})", (first,)
+    # Pages without a line begin where the next one does.
+    ends = "ifnull(json_extract(d.pages, ?) > max(c.start_line, json_extract(d.pages, ?)), TRUE)"
+    return f"({begins} AND {ends})", (first, f"$[{high - 1}]", first)
 
 
 def _near(value: str) -> Condition:
@@ -198,26 +319,42 @@ def _near(value: str) -> Condition:
 
 _BOOSTS = frozenset({"near"})
 
-# One row a field. Dates: the document's own date, else the file's (UTC); `after` includes the day.
+# One row a field. A file without a date of its own has that of the file for `after` and `before`.
 FIELDS: Mapping[str, Callable[[str], Condition]] = {
     "path": _path,
-    "kind": _kind,
     "ext": _extension,
+    "kind": _kind,
     "lang": _language,
-    "tag": _tag,
     "name": _name,
+    "tag": _tag,
+    "title": _title,
+    "author": _author,
+    "year": _year,
+    "created": _created,
+    "modified": _modified,
+    "page": _page,
     "after": _after,
     "before": _before,
     "near": _near,
 }
 EXAMPLES: Mapping[str, str] = {
     "path": "path:src/*",
-    "kind": "kind:code",
     "ext": "ext:py",
+    "kind": "kind:code",
     "lang": "lang:python",
-    "tag": "tag:billing",
     "name": "name:parse_url",
+    "tag": "tag:billing",
+    "title": 'title:"user guide"',
+    "author": "author:lovelace",
+    "year": "year:2024, year:>=2020 or year:2019..2021",
+    "created": "created:2026-01-31, created:>=2026-01, created:2025-06..2025-09 or created:>7d",
+    "modified": "modified:2026-01-31, modified:<2026, modified:2025-06..2025-09 or modified:>7d",
+    "page": "page:3, page:3-5 or page:>=3",
     "after": "after:2026-01-31",
     "before": "before:2026-01-31",
     "near": "near:notes/plan.md",
 }
+COMPARABLE = frozenset({"year", "created", "modified", "page"})
+"""Fields of which values are compared and make ranges."""
+OF_CHUNKS = frozenset({"page"})
+"""Fields that narrow to chunks; the others narrow to documents."""

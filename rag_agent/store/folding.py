@@ -22,6 +22,13 @@ def link_form(text: str) -> str:
     return storable(unicodedata.normalize("NFC", plain))
 
 
+def plain(text: str) -> str:
+    """For comparing without regard to case, accents and spacing: names and titles of people."""
+    from rag_agent.tokens import without_accents  # not before it is needed: it loads a stemmer
+
+    return fold(" ".join(without_accents(text).split()))
+
+
 def iso_day(text: str) -> str:
     """``YYYY-MM-DD`` from a date that begins so, or with year and month or year; else ''."""
     parts = text.strip()[:10].split("-")

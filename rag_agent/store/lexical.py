@@ -81,7 +81,7 @@ def match_paths(
     """(document id, score) of documents whose file name or folders hold any of the words."""
     if k < 1 or not words:
         return []
-    condition, bindings = roots.condition(database, where)
+    condition, bindings = roots.condition(database, where, chunks=False)
     return database.rows(
         f"SELECT d.id, -bm25(paths_fts, {PATH_WEIGHTS[0]}, {PATH_WEIGHTS[1]}) AS score "
         "FROM paths_fts AS f CROSS JOIN documents AS d ON d.id = f.rowid "
@@ -94,7 +94,7 @@ def definitions(
     database: Database, names: Sequence[str], where: Filter | None = None
 ) -> list[tuple[int, Definition]]:
     """(chunk id, definition) of everything with one of these names, whatever the case."""
-    condition, bindings = roots.condition(database, where)
+    condition, bindings = roots.condition(database, where, chunks=True)
     rows = database.rows(
         "SELECT n.chunk_id, n.name, n.kind, n.start_line, n.end_line "
         "FROM json_each(?) AS w CROSS JOIN definitions AS n ON n.folded = w.value "
@@ -207,7 +207,7 @@ def _ranked(
             "WHERE passages_fts MATCH ? ORDER BY score DESC, rowid LIMIT ?",
             (any_of(words), k),
         )
-    condition, bindings = roots.condition(database, where)
+    condition, bindings = roots.condition(database, where, chunks=True)
     return database.rows(
         f"SELECT p.id, {score} AS score FROM {_PASSAGE_JOIN} "
         f"WHERE passages_fts MATCH ?{condition} ORDER BY score DESC, p.id LIMIT ?",

@@ -148,3 +148,8 @@ def check(database: Database) -> list[str]:
         if offenders:
             problems.append(sentence.format(offenders))
     return problems
+
+
+def damaged_copies(database: Database) -> list[str]:
+    """Names of derived files that are not what was written; the next refresh writes them anew."""
+    return [path.name for path in (*matrix.damaged(database), *segments.damaged(database))]

@@ -36,9 +36,15 @@ class Directions:
     """
 
     def __init__(
-        self, last: int, ids: NDArray[np.int64], chunks: NDArray[np.int64], rows: Matrix
+        self,
+        last: int,
+        ids: NDArray[np.int64],
+        chunks: NDArray[np.int64],
+        rows: Matrix,
+        source: copies.Mapped | None = None,
     ) -> None:
         self.last = last
+        self.source = source
         self.ids = ids
         self.chunks = chunks
         self.rows = rows
@@ -58,6 +64,10 @@ class Vectors:
             order = order[living[order]]
         self._order, self._sorted = order, self._chunks[order]  # a chunk has one vector
         self._last: tuple[bytes, NDArray[np.float32]] = b"", np.empty(0, dtype=np.float32)
+
+    def is_whole(self) -> bool:
+        """Whether all of it can still be read."""
+        return all(part.source is None or part.source.is_whole() for part in self._parts)
 
     def nearest(self, vector: Vector, k: int) -> list[tuple[int, float]]:
         """(chunk id, raw cosine), highest first; ties by chunk."""
@@ -131,7 +141,8 @@ def files(database: Database) -> list[Path]:
 
 def current(database: Database, model_id: int) -> Vectors | None:
     """The vectors of the present state, inside a snapshot; None where there is no copy to use."""
-    return database.remembered(f"vectors {model_id}", lambda: _current(database, model_id))
+    found = database.remembered(f"vectors {model_id}", lambda: _current(database, model_id))
+    return found if found and found.is_whole() else None
 
 
 def _current(database: Database, model_id: int) -> Vectors | None:
@@ -199,9 +210,22 @@ def refresh(database: Database) -> None:
             copies.remove(path)
 
 
+def damaged(database: Database) -> list[Path]:
+    """Copies that are not what was written, and wait for the next refresh."""
+    models = database.rows("SELECT id FROM models")
+    paths = {path_for(database, model_id): _key(model_id) for (model_id,) in models}
+    return [
+        path
+        for path, key in paths.items()
+        if path.exists() and not copies.is_sound(database, path, key)
+    ]
+
+
 def _drifted(database: Database, model_id: int, count: int) -> bool:
     copied = _open(database, model_id)
-    if copied is None:
+    if copied is None or not copies.is_sound(
+        database, path_for(database, model_id), _key(model_id)
+    ):
         return True
     living = _present(database, model_id, copied.last)
     gone, newer = len(copied.ids) - living, count - living
@@ -210,13 +234,15 @@ def _drifted(database: Database, model_id: int, count: int) -> bool:
 
 def _open(database: Database, model_id: int) -> Directions | None:
     """The copy, if the file is whole and belongs to this database."""
-    data = copies.mapped(path_for(database, model_id), _HEADER.size)
-    if data is None:
+    source = copies.mapped(path_for(database, model_id), _HEADER.size)
+    if source is None:
         return None
+    data = source.data
     magic, mark, rows, dim, last = _HEADER.unpack(data[: _HEADER.size].tobytes())
     if magic != _MAGIC or not copies.belongs(database, _key(model_id), mark):
         return None
-    if len(data) != _HEADER.size + rows * (16 + 4 * dim):
+    own = database.value("SELECT dim FROM models WHERE id = ?", (model_id,))
+    if dim != own or len(data) != _HEADER.size + rows * (16 + 4 * dim):
         return None
     middle = _HEADER.size + 8 * rows
     end = middle + 8 * rows
@@ -225,6 +251,7 @@ def _open(database: Database, model_id: int) -> Directions | None:
         data[_HEADER.size : middle].view("<i8"),
         data[middle:end].view("<i8"),
         data[end:].view("<f4").reshape(rows, dim),
+        source,
     )
 
 

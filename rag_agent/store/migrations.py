@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
@@ -270,11 +271,39 @@ _LINKS = (
 )
 
 
+def _details(database: Database) -> None:
+    """Authors, titles, dates and years for filters, of what is there from what is stored of it."""
+    from rag_agent.store.details import details
+
+    for column in _DETAILS:
+        database.rows(f"ALTER TABLE documents ADD COLUMN {column}")
+    names = [column.partition(" ")[0] for column in _DETAILS]
+    rows = database.rows("SELECT id, title, day, metadata FROM documents")
+    found = [
+        (number, details(title, day, json.loads(stored))) for number, title, day, stored in rows
+    ]
+    database.many(
+        f"UPDATE documents SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?",
+        [(*(values[name] for name in names), number) for number, values in found],
+    )
+
+
+_DETAILS = (
+    "author TEXT NOT NULL DEFAULT ''",  # as written, several joined by "; "
+    "author_plain TEXT NOT NULL DEFAULT ''",  # without regard to case and accents
+    "title_plain TEXT NOT NULL DEFAULT ''",
+    "created TEXT NOT NULL DEFAULT ''",  # YYYY-MM-DD, or ''
+    "modified TEXT NOT NULL DEFAULT ''",  # as the document says; '' where its file's time counts
+    "year INTEGER",
+)
+
+
 _STEPS: tuple[Callable[[Database], None], ...] = (
     _first,
     _history,
     _file_cards,
     _languages,
     _links,
+    _details,
 )
 VERSION = len(_STEPS)

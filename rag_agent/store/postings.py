@@ -78,7 +78,8 @@ def _count_all(text: str) -> Counter[str]:
 
 def current(database: Database) -> Postings | None:
     """The postings of the present state, inside a snapshot; None where there is no copy to use."""
-    return database.remembered("postings", lambda: _current(database))
+    found = database.remembered("postings", lambda: _current(database))
+    return found if found and found.is_whole() else None
 
 
 def _current(database: Database) -> Postings | None:
@@ -140,6 +141,10 @@ class Postings:
         average = float(kept.sum()) / self.total if self.total else 1.0
         self._norms = _K1 * (1 - _B + _B * sizes / (average or 1.0))
         self._found: dict[str, Holders] = {}
+
+    def is_whole(self) -> bool:
+        """Whether all of it can still be read."""
+        return all(one.source is None or one.source.is_whole() for one in self._segments)
 
     def best_within(
         self, asked: Sequence[str], frequencies: Mapping[str, int], k: int, postings: int

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
         links,
         maintenance,
         postings,
+        unmatched,
         writing,
     )
     from rag_agent.store.connection import VectorEngine
     from rag_agent.store.exporting import WholeDocument
+    from rag_agent.store.filters import Clause
     from rag_agent.types import Vector
 else:
     cards = LateModule("rag_agent.store.cards")
@@ -44,6 +46,7 @@ else:
     links = LateModule("rag_agent.store.links")
     maintenance = LateModule("rag_agent.store.maintenance")
     postings = LateModule("rag_agent.store.postings")
+    unmatched = LateModule("rag_agent.store.unmatched")
     writing = LateModule("rag_agent.store.writing")
 
 
@@ -212,6 +215,24 @@ class Reader:
         """Where the documents lie that links with these names may mean, by their own names."""
         return links.named(self._database, names)
 
+    # What a filter leaves
+
+    def count_matching(self, where: Filter) -> int:
+        """How many documents with text a filter leaves."""
+        return unmatched.count(self._database, where)
+
+    def excluding(self, where: Filter, document_ids: Sequence[int]) -> dict[int, list[Clause]]:
+        """For each of the documents the clauses of a filter that exclude it."""
+        return unmatched.excluding(self._database, where, document_ids)
+
+    def filter_values(self, field: str) -> list[tuple[str, int]]:
+        """What there is of a field of filters that takes words, with counts, most first."""
+        return unmatched.values(self._database, field)
+
+    def filter_span(self, field: str) -> tuple[str, str] | None:
+        """The least and the highest value of a field that is compared, None without any."""
+        return unmatched.span(self._database, field)
+
     # Documents and chunks
 
     def documents(self, root: Root, under: str = "") -> dict[str, StoredDocument]:
@@ -281,9 +302,11 @@ class Reader:
         """The texts of chunks by id; those that are gone are absent."""
         return reading.texts(self._database, chunk_ids)
 
-    def first_outlines(self, document_ids: Sequence[int], most: int) -> dict[int, Outline]:
+    def first_outlines(
+        self, document_ids: Sequence[int], most: int, where: Filter | None = None
+    ) -> dict[int, Outline]:
         """Outlines of the first chunks of documents, up to so many of each, by id."""
-        return reading.first_outlines(self._database, document_ids, most)
+        return reading.first_outlines(self._database, document_ids, most, where)
 
     def definitions(
         self, names: Sequence[str], where: Filter | None = None
@@ -322,3 +345,7 @@ class Reader:
     def check(self) -> list[str]:
         """What is wrong with the file, as sentences; empty when it is sound."""
         return maintenance.check(self._database)
+
+    def damaged_copies(self) -> list[str]:
+        """Names of files beside it that were damaged; ``refresh_statistics`` mends them."""
+        return maintenance.damaged_copies(self._database)

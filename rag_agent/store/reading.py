@@ -160,16 +160,24 @@ def outlines(database: Database, chunk_ids: Sequence[int]) -> dict[int, Outline]
 
 
 def first_outlines(
-    database: Database, document_ids: Sequence[int], most: int
+    database: Database, document_ids: Sequence[int], most: int, where: filters.Filter | None = None
 ) -> dict[int, Outline]:
     """As ``Store.first_outlines``."""
     if not document_ids:
         return {}
+    condition, bindings = roots.condition(database, where, chunks=True)
+    ids = json.dumps([int(identifier) for identifier in document_ids])
     with database.snapshot():
         rows = database.rows(
-            "SELECT c.id FROM json_each(?) AS w CROSS JOIN document_chunks AS c "
+            "SELECT id FROM (SELECT c.id, row_number() OVER ("
+            "    PARTITION BY c.document_id ORDER BY c.position) AS number "
+            "FROM json_each(?) AS w CROSS JOIN documents AS d ON d.id = w.value "
+            "CROSS JOIN document_chunks AS c ON c.document_id = d.id "
+            f"WHERE TRUE{condition}) WHERE number <= ?"
+            if condition
+            else "SELECT c.id FROM json_each(?) AS w CROSS JOIN document_chunks AS c "
             "ON c.document_id = w.value AND c.position < ?",
-            (json.dumps([int(identifier) for identifier in document_ids]), most),
+            (ids, *bindings, most),
         )
         return outlines(database, [identifier for (identifier,) in rows])
 

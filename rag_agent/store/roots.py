@@ -95,12 +95,18 @@ class Shown:
         return (path.parent if root_id in self._files else path).as_posix()
 
 
-def condition(database: Database, where: Filter | None) -> tuple[str, tuple[str, ...]]:
-    """A filter as further condition of a query that has ``documents AS d``, and its bindings."""
+def condition(
+    database: Database, where: Filter | None, *, chunks: bool
+) -> tuple[str, tuple[object, ...]]:
+    """A filter as further condition of a query that has ``documents AS d``, and its bindings.
+
+    With ``chunks`` the query has ``document_chunks AS c`` too, and each chunk must fit.
+    """
     if where is None:
         return "", ()
     define_functions(database)
-    return f" AND {where.sql}", where.bindings
+    sql, bindings = where.on_chunks() if chunks else where.on_documents()
+    return f" AND {sql}", bindings
 
 
 def define_functions(database: Database) -> None:

@@ -58,6 +58,7 @@ class Segment:
         sizes: NDArray[np.int32],
     ) -> None:
         self.last = last
+        self.source: copies.Mapped | None = None  # whose bytes these are
         self.ids, self.chunks = ids, chunks
         self.hashes, self.starts = hashes, starts
         self.places, self.counts, self.weights = places, counts, weights
@@ -92,9 +93,16 @@ def refresh(database: Database) -> None:
     database.kept.pop("postings", None)
 
 
+def damaged(database: Database) -> list[Path]:
+    """The copy, if it is not what was written, and waits for the next refresh."""
+    path = path_for(database)
+    sound = not path.exists() or copies.is_sound(database, path, _KEY)
+    return [] if sound else [path]
+
+
 def _drifted(database: Database, present: int) -> bool:
     copied = open_copy(database)
-    if copied is None:
+    if copied is None or not copies.is_sound(database, path_for(database), _KEY):
         return True
     old: int = database.value("SELECT count(*) FROM passages WHERE id <= ?", (copied.last,))
     changed = (len(copied.ids) - old) + (present - old)
@@ -105,9 +113,10 @@ def open_copy(database: Database) -> Segment | None:
     """The copy, if the file is whole and belongs to this database."""
     import numpy as np
 
-    data = copies.mapped(path_for(database), _HEADER.size)
-    if data is None:
+    source = copies.mapped(path_for(database), _HEADER.size)
+    if source is None:
         return None
+    data = source.data
     magic, mark, passages, terms, postings, last = _HEADER.unpack(data[: _HEADER.size].tobytes())
     layout = (
         (np.dtype("<i8"), passages),
@@ -128,7 +137,22 @@ def open_copy(database: Database) -> Segment | None:
         end = begin + kind.itemsize * count
         columns.append(data[begin:end].view(kind))
         begin = end
-    return Segment(last, *columns)
+    segment = Segment(last, *columns)
+    segment.source = source
+    return segment if _is_usable(segment) else None
+
+
+def _is_usable(segment: Segment) -> bool:
+    """Whether no number in it leads out of it, so that a search comes to its end."""
+    import numpy as np
+
+    starts, places = segment.starts, segment.places
+    return bool(
+        starts[0] == 0
+        and starts[-1] == len(places)
+        and (np.diff(starts) >= 0).all()
+        and (not len(places) or (places.min() >= 0 and places.max() < len(segment.ids)))
+    )
 
 
 def _write(database: Database, mark: bytes, stream: BinaryIO) -> None:

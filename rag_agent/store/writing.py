@@ -11,6 +11,7 @@ from rag_agent.errors import StoreError
 from rag_agent.store import links
 from rag_agent.store.cards import digest_of, forget_outdated
 from rag_agent.store.connection import Database
+from rag_agent.store.details import details
 from rag_agent.store.folding import fold, iso_day, storable
 from rag_agent.store.migrations import TRIGGERS
 from rag_agent.tokens import words
@@ -95,6 +96,7 @@ def _joined(folders: Sequence[str]) -> str:
 def _put_document(
     database: Database, root: Root, document: Document, source: Source, prepared: _Prepared
 ) -> int:
+    day = iso_day(document.date)
     columns = {
         "root_id": root.id,
         "path": _strict(document.path),
@@ -104,7 +106,7 @@ def _put_document(
         "language": document.language,
         "title": storable(document.title),
         "tags": _json([*dict.fromkeys(fold(tag).lstrip("#") for tag in document.tags)]),
-        "day": iso_day(document.date),
+        "day": day,
         "metadata": _json(dict(document.metadata)),
         "links": _json([[link.target, link.line, link.wiki] for link in document.links]),
         "pages": _json(list(document.pages)),
@@ -116,6 +118,7 @@ def _put_document(
         "chunks": len(prepared.passages),
         "passages": prepared.count,
         "words": prepared.words,
+        **details(document.title, day, document.metadata),
     }
     known = database.value(
         "SELECT id FROM documents WHERE root_id = ? AND path = ?", (root.id, document.path)

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 def outdated_documents(results: SearchResults) -> list[StoredDocument]:
-    """The documents of these hits whose files have changed or gone."""
-    return outdated(hit.document for hit in results.hits if hit.document)
+    """The documents of these hits and of their doubles whose files have changed or gone."""
+    every = (one for hit in results.hits for one in (hit, *hit.doubles))
+    return outdated(hit.document for hit in every if hit.document)
 
 
 def outdated(documents: Iterable[StoredDocument]) -> list[StoredDocument]:
@@ -27,19 +28,30 @@ def outdated(documents: Iterable[StoredDocument]) -> list[StoredDocument]:
 def true_to_disk(results: SearchResults, rules: WalkRules) -> SearchResults:
     """The results without what is no longer so: moved hits at their new lines, lost ones left out.
 
-    For when the index cannot be written: changed files are read and cut, nothing is stored.
+    In the place of a lost one stands the first of its doubles that is as it was. For when the index
+    cannot be written: changed files are read and cut, nothing is stored.
     """
-    hits: list[Hit] = []
-    for hit in results.hits:
-        current = hit.document is None or _is_current(hit.document)
-        found = hit if current else _relocated(hit, rules)
-        if found is not None:
-            hits.append(found)
-    lost = len(results.hits) - len(hits)
+    true = [_as_it_is(hit, rules) for hit in results.hits]
+    hits = [hit for some in true for hit in some]
+    lost = true.count([])
     notes = results.notes
     if lost:
         notes = (*notes, f"{lost} hit(s) left out: their files have changed since indexing")
     return replace(results, hits=tuple(hits), notes=notes)
+
+
+def _as_it_is(hit: Hit, rules: WalkRules) -> list[Hit]:
+    """The hit and its doubles as they are now: two hits where they do not say the same any more."""
+    found = hit if _is_true(hit) else _relocated(hit, rules)
+    doubles = tuple(double for double in hit.doubles if _is_true(double))
+    if found is not None and found.chunk.text == hit.chunk.text:
+        return [replace(found, doubles=doubles)]
+    promoted = [replace(doubles[0], doubles=doubles[1:])] if doubles else []
+    return promoted + ([replace(found, doubles=())] if found is not None else [])
+
+
+def _is_true(hit: Hit) -> bool:
+    return hit.document is None or _is_current(hit.document)
 
 
 def _is_current(document: StoredDocument) -> bool:

@@ -25,6 +25,7 @@ _SHORT = 20.0  # seconds for a question; git answers in milliseconds unless a di
 _LONG = 120.0  # seconds for all commits; 5,000 take less than one
 
 _BLOCK = 65_536  # bytes read at once
+_HIGHEST_CODE = 129  # of git itself; a shell adds 128 to the number of a signal
 _LONGEST = 8_192  # bytes kept of a message or a path: more than is indexed of any
 
 _SETTINGS = (
@@ -53,7 +54,14 @@ _KEPT = frozenset(
 
 
 class GitProblem(Exception):
-    """Git could not answer; its first line says why. Caught where histories are read."""
+    """Git could not answer; its first line says why. Caught where histories are read.
+
+    ``passing`` if it was stopped or could not start, which says nothing about the repository.
+    """
+
+    def __init__(self, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
 
 
 def find_git() -> str | None:
@@ -108,8 +116,11 @@ class Git:
 
         The second differs whenever a shallow clone was deepened, which changes what commits say.
         """
-        lines = self._ask("rev-parse", "--revs-only", "--is-shallow-repository", "HEAD").split()
-        shallow, *commits = [line.decode("ascii", "replace") for line in lines]
+        asked = ("rev-parse", "--show-prefix", "--revs-only", "--is-shallow-repository", "HEAD")
+        prefix, _, lines = self._ask(*asked).partition(b"\n")
+        if prefix:  # GIT_CEILING_DIRECTORIES cannot name a folder with a colon
+            raise GitProblem(f"{self._top}/.git is no repository")
+        shallow, *commits = [line.decode("ascii", "replace") for line in lines.split()]
         if not commits:
             return "", ""
         return commits[0], self._cut() if shallow == "true" else ""
@@ -140,8 +151,7 @@ class Git:
                         yield held
                     held = commit
                 if process.wait() != 0:
-                    complaints.seek(0)
-                    raise GitProblem(_first_line(complaints.read(_BLOCK), process.returncode))
+                    raise _failed(complaints, process.returncode)
                 if held is not None:
                     yield held
             finally:
@@ -166,15 +176,16 @@ class Git:
             try:
                 answer, _ = process.communicate(timeout=_SHORT)
             except subprocess.TimeoutExpired as error:
-                raise GitProblem(f"git {arguments[0]} gave no answer in {_SHORT:.0f} s") from error
+                raise GitProblem(
+                    f"git {arguments[0]} gave no answer in {_SHORT:.0f} s", passing=True
+                ) from error
             finally:
                 if process.poll() is None:
                     process.kill()
                 if process.stdout is not None and not process.stdout.closed:
                     process.communicate()  # it may have ended meanwhile, with its pipe open
             if process.returncode != 0:
-                complaints.seek(0)
-                raise GitProblem(_first_line(complaints.read(_BLOCK), process.returncode))
+                raise _failed(complaints, process.returncode)
         return answer
 
     def _start(
@@ -190,7 +201,7 @@ class Git:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except (OSError, ValueError) as error:
-            raise GitProblem(f"git cannot be started: {error}") from error
+            raise GitProblem(f"git cannot be started: {error}", passing=True) from error
 
 
 # A commit comes as: nothing, its hash, its message, nothing, a line feed and its paths, each ended
@@ -245,6 +256,9 @@ def _fields(stream: IO[bytes]) -> Iterator[bytes]:
         field += rest[: _LONGEST - len(field)]
 
 
-def _first_line(complaint: bytes, code: int) -> str:
-    line = complaint.decode("utf-8", "replace").strip().partition("\n")[0]
-    return line[:300] if line else f"git ended with code {code}"
+def _failed(complaints: IO[bytes], code: int) -> GitProblem:
+    """What git said, or how it ended; a signal (on Windows a code that git has not) passes."""
+    complaints.seek(0)
+    line = complaints.read(_BLOCK).decode("utf-8", "replace").strip().partition("\n")[0]
+    stopped = not 0 <= code <= _HIGHEST_CODE
+    return GitProblem(line[:300] if line else f"git ended with code {code}", passing=stopped)

@@ -42,11 +42,13 @@ def sync_history(
     enabled: bool = True,
     find: Callable[[], str | None] = find_git,
     environ: Mapping[str, str] = os.environ,
+    anew: bool = False,
 ) -> None:
     """Bring what is known of commits in step with the repositories of every root.
 
     Without git, or where it cannot answer, what is known stays as it is; ``doctor`` says why.
-    Not ``enabled``, it is forgotten.
+    Not ``enabled``, it is forgotten. What could not be read waits until there is another HEAD,
+    unless it is to be tried ``anew``.
     """
     if not enabled:
         store.commits.clear()
@@ -58,12 +60,17 @@ def sync_history(
     for root in store.roots():
         # An unmounted disk must not cost the history of what lies on it.
         if os.path.lexists(root.path):
-            _sync_root(store, root, report, program, environ)
+            _sync_root(store, root, report, program, environ, anew)
     store.commits.link()
 
 
 def _sync_root(
-    store: Store, root: Root, report: Report, program: str, environ: Mapping[str, str]
+    store: Store,
+    root: Root,
+    report: Report,
+    program: str,
+    environ: Mapping[str, str],
+    anew: bool,
 ) -> None:
     tops = _tops(root, store.commits.folders(root))
     known = store.commits.repositories(root)
@@ -73,6 +80,9 @@ def _sync_root(
     limit = min(_NEWEST, _IN_ALL // max(len(tops), 1))
     for folder, top in tops.items():
         repository = known.get(folder) or store.commits.add(root, folder)
+        if anew and repository.problem:
+            again = f"{_way(repository.state)} {limit} ?"
+            repository = replace(repository, state=again)
         git = Git(program, top, environ)
         _sync_repository(store, root, repository, top, git, limit, report)
 
@@ -106,11 +116,13 @@ def _sync_repository(
             stale = known
         if stale:
             store.commits.remove(repository, stale)
-        missing = [name for name in newest if name not in known - stale]
+        kept = known - stale
+        missing = [name for name in newest if name not in kept]
         _read(store, root, repository, git, below, missing, report)
     except GitProblem as problem:
-        # Not tried again before HEAD moves: what is lacking now will be lacking then.
-        _note(store, repository, top, problem, state)
+        # What is lacking now will be lacking the next time, so that waits until HEAD moves.
+        again = f"{_way(state)} {limit} ?"
+        _note(store, repository, top, problem, again if problem.passing else state)
     else:
         store.commits.set_state(repository, state)
 

@@ -58,7 +58,8 @@ def test_lines_that_the_default_answer_leaves_out_are_met_in_one_that_is_asked_f
 
 def test_copies_are_named_after_the_hit_and_read_with_it() -> None:
     copies = ("v2/a", "v3/a", "v4/a", "v5/a", "v6/a")
-    found = results(replace(hit("a", 0.9, (1, 2)), copies=copies))
+    doubles = tuple(hit(name, 0.8, (1, 2)) for name in copies)
+    found = results(replace(hit("a", 0.9, (1, 2)), doubles=doubles))
     text, met = render_results(found), reading(found)
     # Only three of them are named.
     assert met.keys() == {"a", "v2/a", "v3/a", "v4/a"}

@@ -191,9 +191,51 @@ def test_runs_of_other_tools_are_read(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[]", '{"id": 1}', '{"id": 1, "results": [3]}'])
-def test_a_bad_line_of_a_run_is_named(tmp_path: Path, line: str) -> None:
+PLACE = '{"id": 2, "results": [{"path": "a", %s}]}'
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nonsense", "not JSON (Expecting value)"),
+        ("[" * 200_000, "this JSON cannot be read ("),
+        ('{"id": %s}' % ("9" * 5000), "this JSON cannot be read ("),
+        ("[]", "expected an object, not []"),
+        ('{"results": []}', "expected id to be text or a whole number, there is none"),
+        ('{"id": true, "results": []}', "expected id to be text or a whole number, not True"),
+        ('{"id": 2}', "expected results to be a list of objects, there is none"),
+        ('{"id": 2, "results": 5}', "expected results to be a list of objects, not 5"),
+        ('{"id": 2, "results": [3]}', "expected results[0] to be an object, not 3"),
+        ('{"id": 1, "results": []}', "the id 1 occurs twice"),
+        ('{"id": "1", "results": []}', "the id 1 occurs twice"),
+        ('{"id": 2, "results": [{"path": "./"}]}', "expected results[0].path to be a path"),
+        (PLACE % '"start": "1"', "results[0].start to be a whole number of 1 or more, not '1'"),
+        (PLACE % '"start": 0', "results[0].start to be a whole number of 1 or more, not 0"),
+        (PLACE % '"start": 5, "end": 4', "results[0].end to be a whole number of 5 or more, not 4"),
+        (PLACE % '"tokens": 1e400', "results[0].tokens to be a whole number of 0 or more, not inf"),
+        (PLACE % '"named": 1.5', "results[0].named to be a whole number of 0 or more, not 1.5"),
+        (PLACE % '"score": NaN', "results[0].score to be a number, not nan"),
+        (PLACE % '"lines": [[1, 2], [3]]', "results[0].lines to be pairs of whole numbers"),
+        (PLACE % '"lines": 7', "results[0].lines to be pairs of whole numbers"),
+        ('{"id": 2, "results": [], "took_ms": NaN}', "took_ms to be a number from 0 to"),
+        ('{"id": 2, "results": [], "took_ms": -1}', "took_ms to be a number from 0 to"),
+        ('{"id": 2, "results": [], "took_ms": Infinity}', "took_ms to be a number from 0 to"),
+    ],
+)
+def test_a_bad_line_of_a_run_is_named_with_what_was_expected(
+    tmp_path: Path, line: str, message: str
+) -> None:
     run = tmp_path / "run.jsonl"
     run.write_text('{"id": 1, "results": []}\n' + line, encoding="utf-8")
-    with pytest.raises(QueryError, match=r"run\.jsonl:2: expected"):
-        read_run(run)
+    for read in (read_run, read_times):
+        with pytest.raises(QueryError) as caught:
+            read(run)
+        assert str(caught.value).startswith(f"{run}:2: ")
+        assert message in str(caught.value)
+
+
+def test_a_run_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b'{"id": "caf\xe9"}')
+    for name in ("latin", "absent", ".", "x" * 300):
+        with pytest.raises(QueryError, match=r"no file|cannot read"):
+            read_run(tmp_path / name)

@@ -103,7 +103,9 @@ def test_a_better_run_is_better_by_more_than_chance() -> None:
     row = compare_runs(MANY, RIGHT, LATE)["ndcg10"]
     assert row["difference"] == pytest.approx(1 - 0.630930, abs=1e-6)
     assert row["low"] > 0
-    assert "*" in comparison_table({"ndcg10": row})
+    told = comparison_table({"ndcg10": row})
+    assert "*" in told
+    assert told.endswith("The first run is better by more than chance: ndcg10.")
 
 
 def test_a_coin_toss_is_not_better_by_more_than_chance() -> None:
@@ -111,7 +113,9 @@ def test_a_coin_toss_is_not_better_by_more_than_chance() -> None:
     other = {t.id: (LATE if int(t.id[1:]) % 2 else RIGHT)[t.id] for t in MANY}
     row = compare_runs(MANY, mixed, other)["ndcg10"]
     assert row["low"] < 0 < row["high"]
-    assert "*" not in comparison_table({"ndcg10": row})
+    told = comparison_table({"ndcg10": row})
+    assert "*" not in told
+    assert told.endswith("Chance may explain it all.")
 
 
 def test_repositories_are_drawn_whole_when_asked() -> None:

@@ -218,3 +218,15 @@ def test_forwarded_mails_inside_of_each_other_are_one_line() -> None:
 )
 def test_rich_text_made_of_groups_alone_is_read_in_time(name: str, data: bytes, text: str) -> None:
     assert extract(data, name, seconds=20).text.startswith(text)
+
+
+def test_a_workbook_whose_styles_cannot_be_read_keeps_its_cells() -> None:
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    styles = f'<styleSheet xmlns="{main}"><fills count="1"><fill/></fills><cellXfs><xf a="b"/>'
+    document = extract(
+        _with("berthing.xlsx", {"xl/styles.xml": f"{styles}</cellXfs></styleSheet>".encode()}),
+        "a.xlsx",
+    )
+    assert "| Marlin | A1 | 46097.2604166667 | 4.2 | TRUE |" in document.text
+    (warning,) = document.warnings
+    assert warning.startswith("dates stay numbers, as the styles cannot be read: ")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,6 +113,26 @@ def test_a_name_with_its_ending_points_at_the_file(store: Store, text: str) -> N
 )
 def test_the_name_of_another_file_does_not(store: Store, text: str) -> None:
     assert points_at_file(asked(store, text), "src/search/places.py") == 0.0
+
+
+@given(st.lists(st.sampled_from(["a.py", "src", "/", "\\", ".", "-", " ", "x", "./"]), max_size=12))
+def test_a_name_is_found_as_by_one_pattern_for_the_whole_path(pieces: list[str]) -> None:
+    text, whole = "".join(pieces), "/src/x/a.py"
+    question = Question(text, {}, {}, ())
+    # What it says in one line, and in minutes where a long text has no spaces.
+    written = re.compile(r"(?<![\w.-])([\w./\\-]*[/\\])?a\.py(?![\w-]|\.\w)")
+    plain = [
+        "/" + f"{found.group(1) or ''}a.py".replace("\\", "/").removeprefix("./").lstrip("/")
+        for found in written.finditer(text)
+    ]
+    expected = any(whole.endswith(each) or each.endswith(whole) for each in plain)
+    assert points_at_file(question, whole[1:]) == float(expected)
+
+
+def test_a_long_text_without_spaces_is_read_once() -> None:
+    for text in ("src/hooks.py" * 100_000 + "x", "other/hooks.py/" * 70_000, "/" * 1_000_000):
+        question = Question(text, {}, {}, ())
+        assert points_at_file(question, "src/hooks.py") == 0.0
 
 
 def test_a_file_without_an_ending_is_not_pointed_at(store: Store) -> None:

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rag_agent.chunk import chunk
 from rag_agent.errors import EmbedError, QueryError
 from rag_agent.search import SearchOptions, explain, search
 from rag_agent.store import Store
-from rag_agent.types import SearchResults
+from rag_agent.types import Document, SearchResults, Source
 
 if TYPE_CHECKING:
     from rag_agent.types import Matrix, Vector
@@ -138,6 +139,29 @@ def test_a_filter_narrows_before_ranking(indexed: Any) -> None:
 def test_a_definition_cannot_come_in_past_the_filter(indexed: Any) -> None:
     store = indexed({"src/a.py": "class Needle:\n    x = 1\n", "docs/a.md": "Needle\n"})
     assert find(store, "Needle", where="kind:prose") == ["docs/a.md"]
+
+
+@pytest.mark.parametrize("degrees", [None, 0.0])
+@pytest.mark.parametrize(
+    ("where", "shown"), [("page:2", {2}), ("page:2-3", {2, 3}), ("-page:1", {2, 3})]
+)
+def test_a_page_narrows_to_its_own_lines_however_the_document_is_found(
+    indexed: Any, where: str, shown: set[int], degrees: float | None
+) -> None:
+    store = indexed({"other.md": "needle\n"})
+    # Found by its name as well, of which each page could be shown.
+    text = "\n".join(f"Page {page} has {'needle ' * 60}{page}." for page in (1, 2, 3))
+    document = Document(path="needle.pdf", kind="prose", text=text, pages=(1, 2, 3), converted=True)
+    store.put(store.roots()[0], document, Source(1, 1, "0" * 64), chunk(document))
+    embedder = None
+    if degrees is not None:
+        embedder = Compass()
+        point(store, {"needle.pdf": degrees, "other.md": degrees})
+    found = search(store, "needle", embedder=embedder, where=where)
+    assert ("other.md" in paths(found)) == where.startswith("-")
+    hit = next(one for one in found if one.path == "needle.pdf")
+    chunks = [hit.chunk, *hit.more]
+    assert {(one.start, one.end) for one in chunks} == {(page, page) for page in shown}
 
 
 def test_a_filter_that_does_not_parse_is_an_error(indexed: Any) -> None:

@@ -189,6 +189,8 @@ def test_an_index_of_the_format_before_cards_gets_them(
         database.rows("DROP INDEX documents_languages")
         database.rows("DROP TABLE cards")
         database.rows("ALTER TABLE documents DROP COLUMN card_digest")
+        for column in ("author", "author_plain", "title_plain", "created", "modified", "year"):
+            database.rows(f"ALTER TABLE documents DROP COLUMN {column}")
         database.rows("PRAGMA user_version = 2")
     with Store.open(path) as store:
         assert store._database.value("PRAGMA user_version") == VERSION

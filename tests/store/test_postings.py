@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from damage import DAMAGES, damage
 
+from rag_agent.search import search
 from rag_agent.store import CountedPassages, Store, filters, lexical, postings, segments
 from rag_agent.types import Root
 
@@ -136,6 +138,54 @@ def test_a_damaged_copy_is_not_used_and_is_made_again(copied: Store, how: str) -
         assert _listed(reader.match_counts(["alpha"], 9)) == _by_fts(reader, ["alpha"], 9, 20_000)
     copied.refresh_statistics()
     assert file.stat().st_size == size
+    _agrees(copied)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there a copy is read into memory")
+def test_a_copy_that_is_cut_short_under_a_reader_is_not_looked_at_any_more(copied: Store) -> None:
+    file = segments.path_for(copied._database)
+    with Store.open(copied.path, readonly=True) as reader:
+        assert postings.current(reader._database) is not None
+        os.truncate(file, 100)  # to look behind that would end the process
+        assert postings.current(reader._database) is None
+        assert _listed(reader.match_counts(["alpha"], 9)) == _by_fts(reader, ["alpha"], 9, 20_000)
+
+
+def _overwritten(file: Path, start: int, value: bytes, length: int) -> None:
+    """Other bytes in the same place of another file of the same name."""
+    data = bytearray(file.read_bytes())
+    data[start : start + length] = value * length
+    file.unlink()
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("value", [b"\xff", b"\x7f", b"\x00"])
+def test_whatever_bytes_change_later_no_search_fails_and_a_refresh_mends_them(
+    copied: Store, value: bytes
+) -> None:
+    file = segments.path_for(copied._database)
+    size = file.stat().st_size
+    for start in range(segments._HEADER.size, size, 500):
+        _overwritten(file, start, value, min(500, size - start))
+        with Store.open(copied.path, readonly=True) as reader:
+            for asked in _QUESTIONS:
+                search(reader, " ".join(asked).replace("\0", "") or "?", embedder=None)
+            assert reader.damaged_copies() == [file.name]
+            assert reader.check() == []  # the index itself is sound
+        copied.refresh_statistics()
+        assert copied.damaged_copies() == []
+    _agrees(copied)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes among files here")
+def test_a_pipe_in_the_place_of_a_copy_is_not_waited_for(copied: Store) -> None:
+    file = segments.path_for(copied._database)
+    file.unlink()
+    os.mkfifo(file)
+    with Store.open(copied.path, readonly=True) as reader:
+        assert postings.current(reader._database) is None
+        assert reader.damaged_copies() == [file.name]
+    copied.refresh_statistics()
     _agrees(copied)
 
 

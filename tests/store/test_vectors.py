@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,6 +160,42 @@ def test_the_matrix_of_a_later_state_is_not_used_with_a_restored_database(
         restored.refresh_statistics()
         assert matrix.current(restored._database, model) is not None
         assert [chunk for chunk, _ in restored.nearest(model, rows[1], 70)] == expected
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there a copy is read into memory")
+def test_a_matrix_that_is_cut_short_under_a_reader_is_not_looked_at_any_more(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    model, rows = _fill(store, root, put, 50)
+    store.refresh_statistics()
+    assert matrix.current(store._database, model) is not None
+    os.truncate(matrix.path_for(store._database, model), 100)
+    query = rows[1]
+    assert [chunk for chunk, _ in store.nearest(model, query, 5)] == _exact(rows, query, 5)
+    assert store.damaged_copies() == [matrix.path_for(store._database, model).name]
+    store.refresh_statistics()
+    assert matrix.current(store._database, model) is not None
+    assert store.damaged_copies() == []
+
+
+@pytest.mark.parametrize("dim", [0, 2 * DIM, 2**63])
+def test_a_matrix_of_another_width_than_the_models_is_not_used(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch, dim: int
+) -> None:
+    monkeypatch.setattr(matrix, "SMALLEST", 10)
+    model, rows = _fill(store, root, put, 50)
+    store.refresh_statistics()
+    file = matrix.path_for(store._database, model)
+    whole = file.read_bytes()
+    magic, mark, count, _, last = matrix._HEADER.unpack(whole[: matrix._HEADER.size])
+    header = matrix._HEADER.pack(magic, mark, count, dim, last)
+    body = (whole * 3)[matrix._HEADER.size :][: min(count * (16 + 4 * dim), 2 * len(whole))]
+    file.unlink()
+    file.write_bytes(header + body)
+    with Store.open(store.path, readonly=True) as reader:
+        found = reader.nearest(model, rows[1], 5)
+        assert [chunk for chunk, _ in found] == _exact(rows, rows[1], 5)
 
 
 @pytest.mark.parametrize("how", DAMAGES)

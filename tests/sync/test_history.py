@@ -673,6 +673,67 @@ def test_commits_that_are_lost_cost_only_themselves(project: Project, indexed: I
     assert len(indexed.problems) == 1
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a colon is in no name there")
+def test_nothing_above_it_is_taken_for_it_where_a_path_has_a_colon_either(
+    tmp_path: Path, store: Store
+) -> None:
+    above = Project(tmp_path / "c:d" / "above")  # git reads a list of folders, parted by colons
+    above.commit("Parse query strings", "inner/a.py")
+    (above.folder / "inner" / ".git").mkdir()
+    indexed = Indexed(store, above.folder / "inner")
+    indexed.sync()
+    assert indexed.votes("query strings") == {}
+    (problem,) = indexed.problems
+    assert problem.endswith("inner/.git is no repository")
+    own = Project(tmp_path / "c:d" / "own")
+    own.commit("Widen gears", "b.py")
+    indexed = Indexed(store, own.folder)
+    indexed.sync()
+    assert indexed.votes("gears") == {"b.py": 1.0}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
+def test_a_git_that_was_stopped_once_is_asked_again(
+    project: Project, indexed: Indexed, tmp_path: Path
+) -> None:
+    project.commit("Parse query strings", "a.py")
+    stopped = tmp_path / "stopped"
+    stopping = tmp_path / "git"
+    real = find_git()
+    stopping.write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *diff-tree*) [ -e "{stopped}" ] || '
+        f'{{ : > "{stopped}"; kill -9 $$; }};; esac\n'
+        f'exec "{real}" "$@"\n',
+        encoding="utf-8",
+    )
+    stopping.chmod(0o755)
+    indexed.sync(find=lambda: str(stopping))
+    (problem,) = indexed.problems
+    assert "git ended with code -9" in problem
+    indexed.sync(find=lambda: str(stopping))
+    assert indexed.problems == []
+    assert indexed.votes("query strings") == {"a.py": 1.0}
+
+
+def test_a_repository_that_was_mended_is_read_when_everything_is_read_anew(
+    project: Project, indexed: Indexed
+) -> None:
+    project.commit("Parse query strings", "a.py")
+    tree = project.git("rev-parse", "HEAD^{tree}")
+    file = project.folder / ".git" / "objects" / tree[:2] / tree[2:]
+    away = file.with_name("away")
+    file.rename(away)
+    indexed.sync()
+    assert len(indexed.problems) == 1
+    away.rename(file)
+    indexed.sync()
+    assert len(indexed.problems) == 1
+    indexed.sync(anew=True)
+    assert indexed.problems == []
+    assert indexed.votes("query strings") == {"a.py": 1.0}
+
+
 def test_nothing_above_the_repository_is_taken_for_it(project: Project, store: Store) -> None:
     project.commit("Parse query strings", "inner/a.py")
     (project.folder / "inner" / ".git").mkdir()
