@@ -24,9 +24,7 @@ from rag_agent.errors import (
     ConfigError,
     EmbedError,
     StoreBusy,
-    StoreError,
     StoreMissing,
-    WalkError,
 )
 from rag_agent.progress import Report, silent
 from rag_agent.related import relate, with_addresses
@@ -280,38 +278,21 @@ class Index:
             WalkError: the path does not exist or must not be indexed.
             StoreBusy: another process is writing.
         """
-        from rag_agent.exchange import Place, adopt, read_export
+        from rag_agent.exchange import adopt, folders_here, places_in, read_export
 
         problems: list[str] = []
         export = read_export(lines, problems.append)
-        names = export.header.roots
-        if path is not None and len(names) != 1:
-            raise StoreError(f"the export has {len(names)} folders; name no path for them")
         here = None if path is None else check_root(self._absolute(path))
+        base = self.base if self.scope == "global" else self._project or self.base
+        folders = folders_here(export.header, base, here, problems.append)
         self._files.create()
-        base = self._project or self.base
-        targets: list[Path | None] = []
-        for name in names:
-            try:
-                targets.append(here or check_root(base / name))
-            except WalkError as error:
-                problems.append(str(error))
-                targets.append(None)
-        for target in targets:
-            self._track(target)
-        followed = self.tracked_paths
+        for folder in folders:
+            self._track(folder)
         with self._files.writing() as (store, lock):
-            places = [
-                Place.of(target, followed, store.add_root) if target else None for target in targets
-            ]
+            places = places_in(store, folders, self.tracked_paths)
+            telling = lock.telling(report)
             done = adopt(
-                store,
-                export,
-                places,
-                self._rules(),
-                self._texts(),
-                problems.append,
-                lock.telling(report),
+                store, export, places, self._rules(), self._texts(), problems.append, telling
             )
         return replace(done, problems=tuple(problems))
 

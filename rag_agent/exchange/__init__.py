@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from rag_agent.exchange.adopt import ImportReport, Place, adopt
+from rag_agent.exchange.adopt import ImportReport, adopt, folders_here, places_in
 from rag_agent.exchange.export import export_lines
 from rag_agent.exchange.lines import Export, bounded_lines, read_export
 
 __all__ = [
     "Export",
     "ImportReport",
-    "Place",
     "adopt",
     "bounded_lines",
     "export_lines",
+    "folders_here",
+    "places_in",
     "read_export",
 ]

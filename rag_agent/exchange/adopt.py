@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_agent.embed import passage_text
-from rag_agent.errors import WalkError
+from rag_agent.errors import StoreError, WalkError
 from rag_agent.exchange.lines import ChunkLine, DocumentLine, Export, Group, HeaderLine, Problem
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync import reasons
 from rag_agent.sync.sync import PIPELINE, note_pipeline, source_of, sync_file
 from rag_agent.sync.texts import TextCache
-from rag_agent.sync.walk import WalkRules, admit
+from rag_agent.sync.walk import WalkRules, admit, check_root
 from rag_agent.types import Chunk, Definition, Document, Link, Passage, Root, Skipped, Source
 
 if TYPE_CHECKING:
@@ -53,16 +53,48 @@ class Place:
     root: Root
     under: str = ""
 
-    @classmethod
-    def of(cls, target: Path, followed: Sequence[Path], add: Callable[[str], Root]) -> Place:
-        """The place of a folder that one of those ``followed`` is or lies above."""
-        base = next(root for root in followed if target.is_relative_to(root))
-        under = "" if base == target else target.relative_to(base).as_posix()
-        return cls(add(str(base)), under)
-
     def path(self, path: str) -> str:
         """The document's path in the root, for its path in the export's."""
         return f"{self.under}/{path}" if self.under else path
+
+
+def folders_here(
+    header: HeaderLine, base: Path, here: Path | None, problem: Problem
+) -> list[Path | None]:
+    """Where the folders of an export lie on this machine, None for each that cannot be indexed.
+
+    Relative ones lie below ``base``. ``here`` takes the place of an only one.
+
+    Raises:
+        StoreError: ``here`` is given for several.
+    """
+    if here is not None:
+        if len(header.roots) != 1:
+            raise StoreError(f"the export has {len(header.roots)} folders; name no path for them")
+        return [here]
+    folders: list[Path | None] = []
+    for name in header.roots:
+        try:
+            folders.append(check_root(base / name))
+        except WalkError as error:
+            problem(str(error))
+            folders.append(None)
+    return folders
+
+
+def places_in(
+    store: Store, folders: Sequence[Path | None], followed: Sequence[Path]
+) -> list[Place | None]:
+    """The places of folders, each of which one of those ``followed`` is or lies above."""
+    places: list[Place | None] = []
+    for folder in folders:
+        if folder is None:
+            places.append(None)
+            continue
+        base = next(root for root in followed if folder.is_relative_to(root))
+        under = "" if base == folder else folder.relative_to(base).as_posix()
+        places.append(Place(store.add_root(str(base)), under))
+    return places
 
 
 @dataclass(slots=True)
