@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rag_agent import config as configuration
 from rag_agent import legacy, paths, tracked
@@ -19,7 +20,12 @@ from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load, load_reranker
 from rag_agent.embed.loading import LateModel, LatestModel
-from rag_agent.errors import ConfigError, EmbedError, StoreBusy
+from rag_agent.errors import (
+    ConfigError,
+    EmbedError,
+    StoreBusy,
+    StoreMissing,
+)
 from rag_agent.progress import Report, silent
 from rag_agent.related import relate, starts_of, with_addresses
 from rag_agent.search import SearchOptions, search
@@ -32,6 +38,7 @@ from rag_agent.sync.changed import sync_changed
 from rag_agent.sync.freshness import outdated, outdated_documents, true_to_disk
 from rag_agent.sync.history import sync_history
 from rag_agent.sync.roots import sync_roots
+from rag_agent.sync.texts import TextCache
 from rag_agent.sync.vectors import Embedded, embed_pending
 from rag_agent.sync.walk import WalkRules, check_root, rules_from
 from rag_agent.types import (
@@ -46,6 +53,9 @@ from rag_agent.types import (
     StoredDocument,
     SyncReport,
 )
+
+if TYPE_CHECKING:
+    from rag_agent.exchange import ImportReport
 
 _log = logging.getLogger(__name__)
 
@@ -128,6 +138,7 @@ class Index:
         force: bool = False,
         vectors: bool = True,
         anew: bool = False,
+        trust_cache: bool = True,
     ) -> SyncReport:
         """Bring the index in step with the disk.
 
@@ -138,6 +149,8 @@ class Index:
             force: index even the home folder or the root of a disk.
             vectors: false leaves the vectors to a later ``embed()``; words are searchable.
             anew: read and cut unchanged files too.
+            trust_cache: false also parses documents again whose text the cache has, and computes
+                their vectors anew.
 
         Raises:
             WalkError: the path does not exist or must not be indexed.
@@ -159,6 +172,7 @@ class Index:
                 lock.telling(report),
                 force=force,
                 anew=anew,
+                texts=self._texts(trusted=trust_cache),
             )
             sync_history(store, lock.telling(report), enabled=self.config.rag_history, anew=anew)
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
@@ -166,7 +180,7 @@ class Index:
             legacy.remove_index(self.folder)  # whose files are all in the index now
         done = replace(done, warnings=(*notices, *done.warnings))
         if vectors:
-            embedded = self.embed(report)
+            embedded = self.embed(report, trust_cache=trust_cache)
             done = replace(done, embedded=embedded.computed, reused=embedded.reused)
         return replace(done, pending=self._count_pending(), seconds=time.monotonic() - started)
 
@@ -202,9 +216,9 @@ class Index:
     def rebuild(self, *, force: bool = False, report: Report = silent) -> SyncReport:
         """Read and cut every tracked file again; unchanged text keeps its vectors.
 
-        ``force`` computes every vector of the present model anew and drops those of other models,
-        unless it cannot be loaded, and moves an index file that is found corrupt aside, where it is
-        kept.
+        The text of documents comes from the cache where that has it. ``force`` parses them again,
+        computes every vector of the present model anew and drops those of other models, unless it
+        cannot be loaded, and moves an index file that is found corrupt aside, where it is kept.
         """
         started = time.monotonic()
         notices: tuple[str, ...] = ()
@@ -214,7 +228,7 @@ class Index:
             if aside is not None:
                 notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
         # Not cleared first: what lies on a disk that is not there now could not be read again.
-        done = self.sync(report=report, anew=True, vectors=False)
+        done = self.sync(report=report, anew=True, vectors=False, trust_cache=not force)
         if force and self._model.get() is not None:  # else none could be made in their place
             with self._files.writing() as (store, _):
                 store.forget_vectors()
@@ -247,7 +261,65 @@ class Index:
             store.refresh_statistics()
         return removed
 
+    def import_chunks(
+        self,
+        lines: Iterable[bytes | str],
+        path: str | Path | None = None,
+        *,
+        report: Report = silent,
+    ) -> ImportReport:
+        """Take over what ``export_chunks`` gave, for files that have the same bytes here.
+
+        The folders of the export are tracked from now on: those of a project where this index's
+        project lies, others where they were. ``path`` says where an export's only folder lies.
+
+        Raises:
+            StoreError: the lines are no export, or one of a newer rag_agent.
+            WalkError: the path does not exist or must not be indexed.
+            StoreBusy: another process is writing.
+        """
+        from rag_agent.exchange import adopt, folders_here, places_in, read_export
+
+        problems: list[str] = []
+        export = read_export(lines, problems.append)
+        here = None if path is None else check_root(self._absolute(path))
+        base = self.base if self.scope == "global" else self._project or self.base
+        folders = folders_here(export.header, base, here, problems.append)
+        self._files.create()
+        for folder in folders:
+            self._track(folder)
+        with self._files.writing() as (store, lock):
+            places = places_in(store, folders, self.tracked_paths)
+            telling = lock.telling(report)
+            done = adopt(
+                store, export, places, self._rules(), self._texts(), problems.append, telling
+            )
+        return replace(done, problems=tuple(problems))
+
     # out of the index
+
+    def export_chunks(self, *, vectors: bool = False, report: Report = silent) -> Iterator[str]:
+        """The index as lines of JSON, one a file and one a chunk, read as they are asked for.
+
+        ``vectors`` adds those of the present model.
+
+        Raises:
+            StoreMissing: nothing is indexed.
+            EmbedError: vectors are wanted and the model cannot be loaded.
+        """
+        from rag_agent.exchange import export_lines
+
+        store = self._files.reader()
+        if store is None:
+            raise StoreMissing(_NOTHING_INDEXED)
+        fingerprint = None
+        if vectors:
+            embedder = self._model.get()
+            if embedder is None:
+                raise EmbedError(self._model.problem)
+            fingerprint = embedder.fingerprint
+        roots = tracked.portable([Path(root.path) for root in store.roots()], self._project)
+        return export_lines(store, roots, fingerprint, report)
 
     def search(
         self,
@@ -474,6 +546,14 @@ class Index:
             self._cache = EmbeddingCache(paths.cache_folder())
         return self._cache
 
+    def _texts(self, *, trusted: bool = True) -> TextCache | None:
+        """None where no folder is known that a cache might lie in: words need none."""
+        try:
+            return TextCache(paths.cache_folder(), trusted=trusted)
+        except ConfigError as error:
+            _log.info("no text cache: %s", error)
+            return None
+
     def _count_pending(self) -> int:
         store = self._files.reader()
         embedder = self._model.get()
@@ -504,4 +584,5 @@ class Index:
             self._rules(),
             self._model.get(),
             self._embeddings,
+            self._texts(),
         )

@@ -20,7 +20,7 @@ class Progress:
     ``unchanged`` counts the files, of those that are done, that needed no work.
     """
 
-    stage: Literal["scan", "extract", "embed", "rerank", "answer"]
+    stage: Literal["scan", "extract", "embed", "rerank", "answer", "export", "import"]
     done: int
     total: int | None = None
     item: str = ""

@@ -21,6 +21,8 @@ _STAGES = {
     "embed": ("Embedding", "chunks"),
     "rerank": ("Ranking", "passages"),
     "answer": ("Answering", "questions"),
+    "export": ("Exporting", "files"),
+    "import": ("Importing", "files"),
 }
 _LINE_EVERY = 3.0  # seconds between two lines where stderr is no terminal
 _BAR_WIDTH = 24  # cells, as pi-local-rag's

@@ -8,6 +8,7 @@ from rag_agent.commands import indexing
 from rag_agent.commands import searching
 from rag_agent.commands import relating
 from rag_agent.commands import health
+from rag_agent.commands import exchange
 from rag_agent.commands import settings
 from rag_agent.commands import hosts
 from rag_agent.commands import evaluation
@@ -23,6 +24,7 @@ __all__ = [
     "Result",
     "Verb",
     "evaluation",
+    "exchange",
     "health",
     "help",
     "hosts",

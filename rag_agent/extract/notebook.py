@@ -19,7 +19,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours of tracebacks and pro
 _BACKTICKS = re.compile(r"`{3,}")
 
 
-@extractor("notebook")
+@extractor("notebook", isolated=True)  # JSON of 60 MB takes ten times that as objects
 def read(data: bytes, path: str) -> Document:
     """Markdown of all cells; pictures and HTML outputs are left out, long outputs are cut."""
     source, warnings = decode(data)

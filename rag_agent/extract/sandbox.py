@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING
 
-from rag_agent.errors import ExtractError
+from rag_agent.errors import ExtractError, TooLarge
+from rag_agent.extract.confine import OUT_OF_MEMORY
 from rag_agent.extract.frames import (
     Request,
     pack_request,
@@ -21,16 +23,19 @@ from rag_agent.extract.frames import (
 from rag_agent.extract.registry import Extractor
 from rag_agent.types import Document
 
+if TYPE_CHECKING:
+    from rag_agent.extract.job import Job
+
 SECONDS = 60.0
 """Time for one file. A 1,000-page PDF takes about ten."""
 MEMORY = 2 * 1024**3
-"""Bytes of address space for the worker, where the operating system can limit it."""
+"""Bytes for the worker: of address space, on macOS of resident memory, on Windows committed."""
 
 # Not ``-m``: that would put the working directory, which may be a stranger's project, first among
 # the folders that modules come from. The path of this process is handed over instead.
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from rag_agent.extract.worker import main; main(int(sys.argv[2]))"
+    "from rag_agent.extract.worker import main; main(int(sys.argv[2]), sys.argv[3] == 'kernel')"
 )
 
 
@@ -38,13 +43,23 @@ class _Died(Exception):
     """The worker ended without an answer."""
 
 
+class _Exhausted(Exception):
+    """The worker ended for want of memory, or was about to."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("needs too much memory")
+        self.error = TooLarge(path, "needs too much memory")
+
+
 class Sandbox:
     """One worker process, started when first needed and again after it died. Thread-safe."""
 
-    def __init__(self, memory: int = MEMORY) -> None:
+    def __init__(self, memory: int = MEMORY, *, by_kernel: bool = True) -> None:
         self._memory = memory
+        self._limit = "kernel" if by_kernel else "self"
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._job: Job | None = None
 
     def call(self, read: Extractor, data: bytes, path: str, seconds: float = SECONDS) -> Document:
         """What ``read(data, path)`` returns in the worker; ``read`` is a module's function.
@@ -56,15 +71,17 @@ class Sandbox:
             if self._process is not None:
                 try:
                     return self._ask(self._process, read, data, path, seconds)
-                except _Died:
-                    # It has read other files before, or ended while idle: this one may be
-                    # innocent, and gets a fresh worker.
+                except (_Died, _Exhausted):
+                    # It has read other files before, whose memory may not all have come back, or
+                    # ended while idle: this one may be innocent, and gets a fresh worker.
                     self._end()
             self._process = self._start()
             try:
                 return self._ask(self._process, read, data, path, seconds)
             except _Died as death:
                 raise ExtractError(path, "parser crashed", str(death)) from death
+            except _Exhausted as exhausted:
+                raise exhausted.error from exhausted
 
     def close(self) -> None:
         """End the worker. The next call starts another."""
@@ -79,12 +96,18 @@ class Sandbox:
 
     def _start(self) -> subprocess.Popen[bytes]:
         folders = json.dumps([folder for folder in sys.path if folder])
-        return subprocess.Popen(
-            [sys.executable, "-I", "-u", "-W", "ignore", "-c", _START, folders, str(self._memory)],
+        arguments = [folders, str(self._memory), self._limit]
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-u", "-W", "ignore", "-c", _START, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
+        if sys.platform == "win32":  # elsewhere the worker binds itself (confine.py)
+            from rag_agent.extract.job import Job
+
+            self._job = Job(process, self._memory)
+        return process
 
     def _ask(
         self,
@@ -114,6 +137,8 @@ class Sandbox:
             self._end()
             if expired.is_set():
                 raise ExtractError(path, "took too long", f"over {seconds:g} s") from error
+            if process.returncode == OUT_OF_MEMORY:
+                raise _Exhausted(path) from error
             raise _Died(_cause(process.returncode)) from error
         except BaseException:  # Ctrl-C in the middle of an answer: the pipe is of no use any more
             self._end()
@@ -123,6 +148,8 @@ class Sandbox:
         if last or expired.is_set():
             self._end()
         if isinstance(answer, ExtractError):
+            if last:
+                raise _Exhausted(path)
             raise answer
         return answer
 
@@ -139,6 +166,9 @@ class Sandbox:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self._job is not None:
+            self._job.close()
+            self._job = None
 
 
 def _cause(returncode: int) -> str:

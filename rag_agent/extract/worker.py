@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from rag_agent.errors import ExtractError
+from rag_agent.extract.confine import confine
 from rag_agent.extract.frames import (
     Request,
     pack_answer,
@@ -29,12 +30,12 @@ _IDLE = 120.0  # seconds without a request, after which the memory is given back
 _GRACE = 10.0  # seconds beyond the parent's limit; needed only when the parent is dead
 
 
-def main(memory: int) -> None:
-    """Answer requests until the pipe ends. ``memory`` is in bytes, 0 for no limit."""
+def main(memory: int, by_kernel: bool = True) -> None:
+    """Answer requests until the pipe ends. ``memory`` and ``by_kernel`` as for ``confine``."""
     requests, answers = _private_pipes()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the group; the parent decides
     logging.getLogger().addHandler(logging.NullHandler())  # parsers log what nobody can act on
-    _limit_memory(memory)
+    confine(memory, by_kernel=by_kernel)
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         while True:
             _end_after(_IDLE, nowhere)
@@ -62,21 +63,6 @@ def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
     os.close(nothing)
     os.dup2(2, 1)
     return requests, answers
-
-
-def _limit_memory(memory: int) -> None:
-    if not memory:
-        return
-    try:
-        import resource
-    except ImportError:  # Windows: the time limit alone bounds a file
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    except (OSError, ValueError) as error:  # macOS refuses where more is mapped already
-        logging.getLogger(__name__).info("no memory limit for parsers: %s", error)
 
 
 def _end_after(seconds: float, nowhere: TextIO) -> None:

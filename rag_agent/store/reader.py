@@ -25,13 +25,24 @@ from rag_agent.store.records import (
 from rag_agent.types import Definition, Link, Root, Skipped, StoredDocument
 
 if TYPE_CHECKING:
-    from rag_agent.store import cards, dense, links, maintenance, postings, unmatched, writing
+    from rag_agent.store import (
+        cards,
+        dense,
+        exporting,
+        links,
+        maintenance,
+        postings,
+        unmatched,
+        writing,
+    )
     from rag_agent.store.connection import VectorEngine
+    from rag_agent.store.exporting import WholeDocument
     from rag_agent.store.filters import Clause
     from rag_agent.types import Vector
 else:
     cards = LateModule("rag_agent.store.cards")
     dense = LateModule("rag_agent.store.dense")
+    exporting = LateModule("rag_agent.store.exporting")
     links = LateModule("rag_agent.store.links")
     maintenance = LateModule("rag_agent.store.maintenance")
     postings = LateModule("rag_agent.store.postings")
@@ -232,6 +243,18 @@ class Reader:
         )
         return {document.path: document for document in found}
 
+    def documents_after(
+        self, root: Root, under: str, after: str, limit: int
+    ) -> list[StoredDocument]:
+        """Up to ``limit`` documents of ``documents``, by path, from behind the path ``after``."""
+        condition, bindings = writing.below("d.path", under)
+        return reading.documents(
+            self._database,
+            f"d.root_id = ? AND {condition} AND d.path > ?",
+            (root.id, *bindings, after),
+            limit,
+        )
+
     def tagged(self, root: Root, tags: Sequence[str]) -> set[int]:
         """Ids of the documents of a root with any of the tags, or one below it."""
         return reading.tagged(self._database, root, tags)
@@ -290,6 +313,22 @@ class Reader:
     ) -> list[tuple[int, Definition]]:
         """(chunk id, definition) of everything with one of these names, whatever the case."""
         return lexical.definitions(self._database, names, where)
+
+    def next_document(self, after: int) -> WholeDocument | None:
+        """The document with the lowest id above ``after`` as it was put, None behind the last."""
+        return exporting.next_document(self._database, after)
+
+    def vectors_of(self, model: int, document_id: int) -> dict[int, bytes]:
+        """The vector of each of a document's chunks that has one, by the chunk's id."""
+        return exporting.vectors_of(self._database, model, document_id)
+
+    def card_of(self, model: int, document_id: int) -> tuple[bytes, bytes] | None:
+        """What a document's card was made of, as a digest, and its vector; None without one."""
+        return exporting.card_of(self._database, model, document_id)
+
+    def dim_of(self, model: int) -> int:
+        """How long the vectors of a model are."""
+        return exporting.dim_of(self._database, model)
 
     def skipped(self, root: Root | None = None) -> list[Skipped]:
         """Files that were seen and not indexed: of one root by their paths in it, else as shown."""

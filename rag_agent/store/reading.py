@@ -20,14 +20,17 @@ from rag_agent.types import Chunk, Passage, Root, Skipped, StoredDocument
 
 
 def documents(
-    database: Database, condition: str, bindings: Sequence[object]
+    database: Database, condition: str, bindings: Sequence[object], limit: int = -1
 ) -> list[StoredDocument]:
-    """Documents ``d`` for which a condition of SQL holds, in the order of their paths."""
+    """Documents ``d`` for which a condition of SQL holds, in the order of their paths.
+
+    Only the first so many if ``limit`` is not -1.
+    """
     known = {root.id: root for root in roots.all_roots(database)}
     rows = database.rows(
         f"SELECT {DOCUMENT_COLUMNS} FROM documents AS d WHERE {condition} "
-        "ORDER BY d.root_id, d.path",
-        bindings,
+        "ORDER BY d.root_id, d.path LIMIT ?",
+        (*bindings, limit),
     )
     return [stored_document(row, known) for row in rows]
 

@@ -53,13 +53,18 @@ class WalkRules:
 class Candidate:
     """A file that may be indexed. ``path`` is POSIX and relative to the root.
 
-    ``location`` is absolute.
+    A sync holds one for every file of a tree, so there is no more in it than must be.
     """
 
     path: str
-    location: str
+    root: str
     size: int
     mtime_ns: int
+
+    @property
+    def location(self) -> str:
+        """Where it lies, absolute."""
+        return f"{self.root}/{self.path}"
 
     @property
     def absolute(self) -> Path:
@@ -73,6 +78,7 @@ class Admission:
     def __init__(self, root: Path, rules: WalkRules) -> None:
         self._root = str(root)
         self._posix_root = root.as_posix()
+        self._above = self._root.rstrip("/")  # one object for all candidates
         self._rules = rules
         self._allowed = rules.extensions | rules.names
         self._known = self._allowed.union(LANGUAGES)
@@ -147,7 +153,7 @@ class Admission:
         if found.st_size > limit:
             detail = f"{found.st_size / 1e6:.1f} MB, the limit is {limit / 1e6:.1f} MB"
             return Skipped(path, reasons.TOO_LARGE, detail)
-        return Candidate(path, absolute, found.st_size, found.st_mtime_ns)
+        return Candidate(path, self._above, found.st_size, found.st_mtime_ns)
 
     def link(self, absolute: str, path: str) -> Skipped:
         """Why a link is not followed: its target is outside, missing, or comes by its own path."""

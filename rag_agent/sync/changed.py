@@ -17,6 +17,7 @@ from rag_agent.sync.vectors import embed_pending
 
 if TYPE_CHECKING:
     from rag_agent.embed import EmbeddingCache
+    from rag_agent.sync.texts import TextCache
     from rag_agent.sync.walk import WalkRules
     from rag_agent.types import Embedder, StoredDocument
 
@@ -33,6 +34,7 @@ def sync_changed(
     rules: WalkRules,
     embedder: Embedder | None,
     cache: Callable[[], EmbeddingCache],
+    texts: TextCache | None = None,
 ) -> bool:
     """Sync these documents and embed their first chunks; false when that cannot be now."""
     try:
@@ -40,7 +42,7 @@ def sync_changed(
             for document in documents:
                 # A root that is not there now keeps what is indexed of it.
                 with suppress(WalkError):
-                    sync_file(store, document.root, document.path, rules)
+                    sync_file(store, document.root, document.path, rules, texts)
         if embedder is not None:
             with Store.open(database) as store:
                 embed_pending(

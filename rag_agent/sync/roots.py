@@ -9,6 +9,7 @@ from rag_agent.errors import WalkError
 from rag_agent.progress import Report
 from rag_agent.store import Store
 from rag_agent.sync.sync import finish, sync_documents
+from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import WalkRules, check_root
 from rag_agent.types import SyncReport
 
@@ -22,6 +23,7 @@ def sync_roots(
     *,
     force: bool = False,
     anew: bool = False,
+    texts: TextCache | None = None,
 ) -> SyncReport:
     """Sync the ``targets``, each one of the ``followed`` roots or below one; forget other roots.
 
@@ -44,7 +46,7 @@ def sync_roots(
             if str(base) not in known:
                 check_root(base, force=force)
             root = store.add_root(str(base))
-            done = sync_documents(store, root, rules, report, under=under, anew=anew)
+            done = sync_documents(store, root, rules, report, under=under, anew=anew, texts=texts)
         except WalkError as error:
             if len(targets) == 1:
                 raise

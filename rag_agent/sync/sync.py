@@ -20,9 +20,11 @@ from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync import consent
 from rag_agent.sync.content import reject
+from rag_agent.sync.known import Known
 from rag_agent.sync.reasons import UNREADABLE
 from rag_agent.sync.secrets import VERSION as MASKING
 from rag_agent.sync.secrets import mask
+from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
 from rag_agent.types import Document, Root, Skipped, Source, StoredDocument, SyncReport
 
@@ -61,18 +63,20 @@ def sync_documents(
     *,
     under: str = "",
     anew: bool = False,
+    texts: TextCache | None = None,
 ) -> SyncReport:
     """Store what is new or changed below ``root``, forget what is gone. Vectors are not made here.
 
     ``under`` narrows to one folder or file below the root, as a POSIX path. ``anew`` reads and
-    chunks every file again, which keeps the vectors of text that did not change.
+    chunks every file again, which keeps the vectors of text that did not change. ``texts`` holds
+    the text of documents that were extracted before.
 
     Raises:
         WalkError: the root is not there; nothing is forgotten then.
     """
     started = time.monotonic()
     tally = _Tally()
-    known = store.documents(root, under)
+    known = Known(store, root, under)
     decided = {
         s.path: s
         for s in store.skipped(root)
@@ -91,7 +95,7 @@ def sync_documents(
         report(
             Progress("extract", done, len(candidates), candidate.path, unchanged=tally.unchanged)
         )
-        stored = known.pop(candidate.path, None)
+        stored = known.take(candidate.path)
         earlier = decided.get(candidate.path)
         # A setting may be newer than the file: it is read again for the reason to be told.
         again = anew or (stored is not None and stored.id in unwanted)
@@ -100,15 +104,15 @@ def sync_documents(
         elif not again and earlier is not None and _same_state(candidate, earlier):
             tally.skipped.append(earlier)
             if stored is not None:
-                known[candidate.path] = stored
+                known.leave(stored)
         elif (
-            not _sync_one(store, root, candidate, stored, tally, rules, anew=again)
+            not _sync_one(store, root, candidate, stored, tally, rules, texts, anew=again)
             and stored is not None
         ):
-            known[candidate.path] = stored
+            known.leave(stored)
     # Of what could not be looked at, files and folders, nothing is known: it is not forgotten.
     unread = tuple(s.path.rstrip("/") + "/" for s in tally.skipped if s.reason == UNREADABLE)
-    gone = [d.id for d in known.values() if not f"{d.path}/".startswith(unread)]
+    gone = [d.id for d in known.left() if not f"{d.path}/".startswith(unread)]
     store.forget(gone)
     store.set_skipped(root, tally.skipped, under)
     report(Progress("extract", len(candidates), len(candidates), unchanged=tally.unchanged))
@@ -131,11 +135,18 @@ def finish(store: Store, *, complete: bool) -> None:
     still of the old pipeline.
     """
     if complete:
-        store.set_meta(_PIPELINE_KEY, PIPELINE)
+        note_pipeline(store)
     store.refresh_statistics()
 
 
-def sync_file(store: Store, root: Root, path: str, rules: WalkRules) -> bool:
+def note_pipeline(store: Store) -> None:
+    """Note that all that the index holds came out of this pipeline."""
+    store.set_meta(_PIPELINE_KEY, PIPELINE)
+
+
+def sync_file(
+    store: Store, root: Root, path: str, rules: WalkRules, texts: TextCache | None = None
+) -> bool:
     """Store or forget the one file at ``path``; true when the index holds its present content."""
     stored = store.documents(root, path).get(path)
     found = admit(Path(root.path), path, rules)
@@ -144,7 +155,7 @@ def sync_file(store: Store, root: Root, path: str, rules: WalkRules) -> bool:
             store.forget([stored.id])
         return False
     tally = _Tally()
-    kept = _sync_one(store, root, found, stored, tally, rules, anew=False)
+    kept = _sync_one(store, root, found, stored, tally, rules, texts, anew=False)
     if not kept and stored is not None:
         store.forget([stored.id])
     store.set_skipped(root, tally.skipped, path)
@@ -159,7 +170,16 @@ def read_document(candidate: Candidate, rules: WalkRules) -> tuple[Document, Sou
         OSError: it cannot be read.
     """
     data, source = _read(candidate)
-    return _document(data, candidate.path, rules), source
+    return _document(data, candidate.path, rules, source.sha256, None), source
+
+
+def source_of(candidate: Candidate) -> Source:
+    """The state of a file as it is now, by its bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return _read(candidate)[1]
 
 
 def _sync_one(
@@ -169,6 +189,7 @@ def _sync_one(
     stored: StoredDocument | None,
     tally: _Tally,
     rules: WalkRules,
+    texts: TextCache | None,
     *,
     anew: bool,
 ) -> bool:
@@ -179,7 +200,7 @@ def _sync_one(
             store.touch(stored.id, source)
             tally.unchanged += 1
             return True
-        document = _document(data, candidate.path, rules)
+        document = _document(data, candidate.path, rules, source.sha256, texts)
     except FileNotFoundError:
         return False  # it vanished since the walk, which is no fault of anybody
     except OSError as error:
@@ -218,12 +239,25 @@ def _read(candidate: Candidate) -> tuple[bytes, Source]:
     return data, Source(len(data), mtime, hashlib.sha256(data).hexdigest())
 
 
-def _document(data: bytes, path: str, rules: WalkRules) -> Document:
+def _document(
+    data: bytes, path: str, rules: WalkRules, sha256: str, texts: TextCache | None
+) -> Document:
     rejected = reject(data, path)
     if rejected is not None:
         raise ExtractError(path, *rejected)
+    kept = texts.get(path, sha256) if texts else None
+    if kept is not None:
+        consent.check(kept, rules.exclude_tags)
+        return kept
     document = extract(data, path)
     consent.check(document, rules.exclude_tags)
+    document = _masked(document)
+    if texts:
+        texts.put(document, sha256)
+    return document
+
+
+def _masked(document: Document) -> Document:
     text, removed = mask(document.text)
     title, in_title = mask(document.title)
     # With its name in front, as a value alone may look like no secret (api_key: 7f3a…).

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rag_agent import cachefile
 from rag_agent.embed import EmbeddingCache, cache
 
 MODEL = "model@1"
@@ -102,10 +103,10 @@ def test_what_was_not_used_for_longest_goes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = EmbeddingCache(tmp_path, limit=400_000)
-    monkeypatch.setattr(cache, "_today", lambda: 100)
+    monkeypatch.setattr(cachefile, "_today", lambda: 100)
     here.put(MODEL, ["kept", "forgotten"], vectors(2))
     for number in range(40):
-        monkeypatch.setattr(cache, "_today", lambda day=101 + number: day)
+        monkeypatch.setattr(cachefile, "_today", lambda day=101 + number: day)
         assert missing(here.get(MODEL, ["kept"])) == []
         texts = [f"{number} {other}" for other in range(10)]
         here.put(MODEL, texts, vectors(10, seed=number))
@@ -116,7 +117,7 @@ def test_what_was_not_used_for_longest_goes_first(
 
 def test_a_use_is_noted_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = EmbeddingCache(tmp_path)
-    monkeypatch.setattr(cache, "_today", lambda: 100)
+    monkeypatch.setattr(cachefile, "_today", lambda: 100)
     here.put(MODEL, ["text"], vectors(1))
     reader = apsw.Connection(str(tmp_path / cache.FILE))
 
@@ -126,7 +127,7 @@ def test_a_use_is_noted_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     before = version()
     here.get(MODEL, ["text"])
     assert version() == before
-    monkeypatch.setattr(cache, "_today", lambda: 101)
+    monkeypatch.setattr(cachefile, "_today", lambda: 101)
     here.get(MODEL, ["text"])
     assert version() != before
     assert reader.execute("SELECT used FROM vectors").fetchall() == [(101,)]
@@ -167,7 +168,7 @@ def test_a_damaged_file_is_set_aside_and_begun_anew(
 def test_a_busy_file_is_left_alone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "_BUSY_MILLISECONDS", 20)
+    monkeypatch.setattr(cachefile, "_BUSY_MILLISECONDS", 20)
     here = EmbeddingCache(tmp_path)
     here.put(MODEL, ["a"], vectors(1))
     other = apsw.Connection(str(tmp_path / cache.FILE))
@@ -189,7 +190,7 @@ def test_a_suspicion_that_the_check_does_not_confirm_moves_nothing(tmp_path: Pat
     here = EmbeddingCache(tmp_path)
     here.put(MODEL, ["a"], vectors(1))
     here.close()
-    assert here._set_aside()
+    assert here.file._set_aside()
     assert not list(tmp_path.glob("*.damaged"))
     assert missing(here.get(MODEL, ["a"])) == []
 
@@ -212,8 +213,8 @@ def test_a_read_only_file_is_read_and_not_written(
     EmbeddingCache(tmp_path).put(MODEL, ["a"], vectors(1))
     here = EmbeddingCache(tmp_path)
     here.get(MODEL, ["a"])
-    assert here._connection is not None
-    here._connection.pragma("query_only", True)  # permissions do not stop the administrator
+    assert here.file._connection is not None
+    here.file._connection.pragma("query_only", True)  # permissions do not stop the administrator
     here.put(MODEL, ["b"], vectors(1))
     assert missing(here.get(MODEL, ["a", "b"])) == [1]
     assert len(warnings(caplog)) == 1
@@ -224,8 +225,8 @@ def test_a_full_disk_leaves_the_cache_readable(
 ) -> None:
     here = EmbeddingCache(tmp_path)
     here.put(MODEL, ["a"], vectors(1))
-    assert here._connection is not None
-    here._connection.pragma("max_page_count", 6)
+    assert here.file._connection is not None
+    here.file._connection.pragma("max_page_count", 6)
     for number in range(20):
         here.put(MODEL, [str(number)], vectors(1))
     assert missing(here.get(MODEL, ["a", "19"])) == [1]

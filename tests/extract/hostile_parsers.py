@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
+import urllib.request
+from pathlib import Path
 
 from rag_agent.types import Document
 
@@ -34,6 +37,35 @@ def endless(data: bytes, path: str) -> Document:
 
 def hungry(data: bytes, path: str) -> Document:
     return polite(b"x" * (8 * 1024**3), path)
+
+
+def growing(data: bytes, path: str) -> Document:
+    held = []
+    while True:
+        held.append(b"x" * 16 * 1024**2)
+
+
+_HELD: list[bytes] = []
+
+
+def leaking(data: bytes, path: str) -> Document:
+    _HELD.append(b"x" * int(data))
+    return polite(b"", path)
+
+
+def telling(data: bytes, path: str) -> Document:
+    Path(data.decode()).write_text(str(os.getpid()), encoding="utf-8")
+    return endless(data, path)
+
+
+def connecting(data: bytes, path: str) -> Document:
+    urllib.request.urlopen(data.decode(), timeout=5).read()
+    return polite(data, path)
+
+
+def resolving(data: bytes, path: str) -> Document:
+    socket.getaddrinfo(data.decode(), 80)
+    return polite(data, path)
 
 
 def raising(data: bytes, path: str) -> Document:

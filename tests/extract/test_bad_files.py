@@ -164,6 +164,26 @@ def test_random_bytes_in_a_text_file_become_text_with_a_warning() -> None:
 
 def test_an_empty_file_is_an_empty_document() -> None:
     assert [extract(b"", path).text for path in ("a.py", "a.md", "a.csv", "a.ipynb")] == [""] * 4
+    assert extract(b"", "a.ipynb").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        (b"<script>only()</script>", "a.html"),
+        (b'{"cells": []}', "a.ipynb"),
+        (
+            _zip(
+                word__document_xml=f'<w:document xmlns:w="{_WORD}"><w:body/></w:document>'.encode()
+            ),
+            "a.docx",
+        ),
+    ],
+)
+def test_a_document_without_any_text_says_so(data: bytes, path: str) -> None:
+    document = extract(data, path)
+    assert document.text.strip() == ""
+    assert document.warnings == ("no text in it",)
 
 
 def test_a_page_in_another_encoding_is_read_as_it_declares() -> None:

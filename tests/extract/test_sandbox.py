@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from rag_agent.errors import ExtractError, MissingDependency, TooLarge
+from rag_agent.extract.job import Limits
 from rag_agent.extract.registry import guarded
 from rag_agent.extract.sandbox import Sandbox
 
@@ -81,6 +85,67 @@ def test_a_parser_that_needs_too_much_memory_is_stopped(parsers: ModuleType) -> 
         assert sandbox.call(parsers.polite, b"good", "good.pdf").text == "good"
     finally:
         sandbox.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps RLIMIT_AS")
+def test_a_file_does_not_pay_for_what_others_have_left_behind(parsers: ModuleType) -> None:
+    sandbox = Sandbox(memory=512 * 1024**2)
+    size = str(150 * 1024**2).encode()
+    try:
+        processes = {
+            sandbox.call(parsers.leaking, size, f"{number}.pdf").metadata["process"]
+            for number in range(6)
+        }
+        assert len(processes) > 1
+        with pytest.raises(TooLarge):
+            sandbox.call(parsers.leaking, str(1024**3).encode(), "bomb.pdf")
+    finally:
+        sandbox.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows refuses the memory: job.py")
+def test_where_the_system_refuses_no_memory_the_worker_ends_itself(parsers: ModuleType) -> None:
+    sandbox = Sandbox(memory=1024**3, by_kernel=False)
+    try:
+        with pytest.raises(TooLarge, match=r"bomb\.pdf: needs too much memory"):
+            sandbox.call(parsers.growing, b"", "bomb.pdf")
+        assert sandbox.call(parsers.polite, b"good", "good.pdf").text == "good"
+    finally:
+        sandbox.close()
+
+
+@pytest.fixture
+def visitors() -> Iterator[tuple[str, list[str]]]:
+    """The address of a server on this machine, and what it was asked."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Nothing on standard error."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+        serving.join()
+
+
+def test_a_parser_that_follows_an_address_is_stopped(
+    sandbox: Sandbox, parsers: ModuleType, visitors: tuple[str, list[str]]
+) -> None:
+    address, asked = visitors
+    with pytest.raises(ExtractError, match=r"may not make this program use the network"):
+        sandbox.call(parsers.connecting, f"{address}/leak".encode(), "a.svg")
+    with pytest.raises(ExtractError, match=r"may not make this program use the network"):
+        sandbox.call(parsers.resolving, b"example.org", "a.svg")
+    parsers.connecting(f"{address}/here".encode(), "a.svg")  # it would have
+    assert asked == ["/here"]
 
 
 def test_what_a_parser_raises_is_told_in_one_line(sandbox: Sandbox, parsers: ModuleType) -> None:
@@ -155,6 +220,29 @@ def test_the_worker_ends_with_its_parent(ending: str) -> None:
     # The worker holds the parent's standard error: run() returns only when it, too, is gone.
     result = _run(f"SHARED.call(parsers.polite, b'', 'a.pdf'); {ending}")
     assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a job of Windows does it: job.py")
+def test_the_worker_ends_with_its_parent_in_the_middle_of_a_file(tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    program = f"""
+import threading, time
+call = lambda: SHARED.call(parsers.telling, {str(told)!r}.encode(), "a.pdf", seconds=600)
+threading.Thread(target=call, daemon=True).start()
+while not os.path.exists({str(told)!r}):
+    time.sleep(0.01)
+os.kill(os.getpid(), 9)
+"""
+    # As above: the file would take ten minutes, and run() would not wait for that.
+    assert _run(program).returncode == -9
+    assert told.read_text(encoding="utf-8").isdigit()
+
+
+@pytest.mark.skipif(ctypes.sizeof(ctypes.c_void_p) != 8, reason="sizes of 64 bits")
+def test_the_limits_of_a_windows_job_are_laid_out_as_windows_has_them() -> None:
+    # sizeof(JOBOBJECT_EXTENDED_LIMIT_INFORMATION) and two offsets, of a 64-bit compiler.
+    assert ctypes.sizeof(Limits) == 144
+    assert (Limits.basic.size, Limits.process_memory.offset) == (64, 112)
 
 
 def test_modules_are_not_taken_from_the_working_directory(

@@ -1,0 +1,77 @@
+"""The text of converted documents by content, shared by all stores and processes of a user.
+
+A rebuilt index, a new way of chunking or another worktree finds it here instead of parsing again.
+What is kept is what an index would hold: secrets are masked, and files that the rules leave out
+never come here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import zlib
+from dataclasses import fields, replace
+from pathlib import Path
+
+from rag_agent.cachefile import CacheFile
+from rag_agent.extract import VERSION as EXTRACTION
+from rag_agent.extract.frames import pack_answer, unpack_answer
+from rag_agent.extract.languages import LANGUAGES, key_of
+from rag_agent.sync.secrets import VERSION as MASKING
+from rag_agent.types import Document
+
+_log = logging.getLogger(__name__)
+
+FILE = "texts.db"
+LIMIT = 1 << 29  # bytes, compressed: some 2 GB of text
+_LARGEST = LIMIT // 16  # of one document: it must not push everything else out
+# The names of the fields, too: a document that lacks one was written by another version.
+_PIPELINE = f"{EXTRACTION} {MASKING} {' '.join(field.name for field in fields(Document))}"
+
+
+class TextCache:
+    """Documents as they come out of extraction and masking; safe for threads and processes.
+
+    Never raises for the state of the disk, as ``CacheFile``. Without ``trusted`` nothing is
+    found, and what is kept replaces what was there.
+    """
+
+    def __init__(self, folder: Path, *, trusted: bool = True, limit: int = LIMIT) -> None:
+        self._file = CacheFile(folder / FILE, "text", "text cache", limit)
+        self._trusted = trusted
+
+    def get(self, path: str, sha256: str) -> Document | None:
+        """The document of a file with these bytes, None if it is not kept or of a kind that is."""
+        key = _key(path, sha256)
+        if key is None or not self._trusted:
+            return None
+        packed = self._file.get([key]).get(key)
+        if packed is None:
+            return None
+        try:
+            document, _ = unpack_answer(zlib.decompress(packed))
+        except (zlib.error, ValueError, KeyError, TypeError) as error:
+            _log.warning("text cache: an entry is unusable, %s is read again: %s", path, error)
+            return None
+        return replace(document, path=path) if isinstance(document, Document) else None
+
+    def put(self, document: Document, sha256: str) -> None:
+        """Keep the document of a file with these bytes, if its text was made from them."""
+        key = _key(document.path, sha256)
+        if key is None:
+            return
+        packed = zlib.compress(pack_answer(document, last=False), 1)
+        if len(packed) <= _LARGEST:
+            self._file.put([(key, packed)], replace=not self._trusted)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self._file.close()
+
+
+def _key(path: str, sha256: str) -> bytes | None:
+    """None for what needs no conversion: to decode it again takes less than to look it up."""
+    name = key_of(path.rpartition("/")[2])
+    if name is None or not LANGUAGES[name].converted:
+        return None
+    return hashlib.sha256(f"{_PIPELINE}\0{name}\0{sha256}".encode()).digest()
