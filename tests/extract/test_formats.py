@@ -106,7 +106,7 @@ ROWS = (
         (
             "multibeam sonar",
             "Shoaling was found",
-            "pre-1990 dumping",
+            "pre-1990",
             "an obstacle.",
             "dredge before autumn",
         ),
