@@ -20,6 +20,7 @@ from rag_agent.context import build_context
 from rag_agent.embed import EmbeddingCache, load, load_reranker
 from rag_agent.embed.loading import LateModel, LatestModel
 from rag_agent.errors import ConfigError, EmbedError, StoreBusy
+from rag_agent.extract import OcrRules
 from rag_agent.progress import Report, silent
 from rag_agent.related import relate, with_addresses
 from rag_agent.search import SearchOptions, search
@@ -467,6 +468,8 @@ class Index:
             settings.max_file_bytes,
             settings.max_document_bytes,
             settings.exclude_tags,
+            ocr=OcrRules(pages=settings.ocr_pages, languages=settings.ocr_languages),
+            pictures=settings.ocr_pictures,
         )
 
     def _embeddings(self) -> EmbeddingCache:
@@ -480,7 +483,10 @@ class Index:
         if store is None or embedder is None:
             return 0
         model = store.find_model(embedder.fingerprint)
-        return store.counts().chunks if model is None else store.count_pending(model)
+        if model is not None:
+            return store.count_pending(model)
+        counts = store.counts()
+        return counts.chunks - counts.unembedded
 
     def _reranking(self, settings: Config) -> Reranking | None:
         if not settings.rag_reranker:

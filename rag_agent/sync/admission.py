@@ -9,11 +9,12 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from rag_agent.extract.languages import LANGUAGES, key_of
+from rag_agent.extract.ocr import OcrRules
 from rag_agent.sync import reasons
 from rag_agent.sync.content import language_of_script, reject_name
 from rag_agent.sync.ignore import Decision, Folder, Ignore
@@ -37,7 +38,8 @@ class WalkRules:
 
     Sizes are bytes; ``max_document_bytes`` is for formats whose text is made from the bytes.
     ``user_ignores`` are the lines of the user's ``core.excludesFile``. ``exclude_tags`` keep out
-    the documents that have one.
+    the documents that have one. ``ocr`` bounds what one file may take, ``pictures`` how many files
+    that are pictures are read in a root.
     """
 
     extensions: frozenset[str]
@@ -47,6 +49,8 @@ class WalkRules:
     max_document_bytes: int
     user_ignores: tuple[str, ...] = ()
     exclude_tags: tuple[str, ...] = ()
+    ocr: OcrRules = field(default_factory=OcrRules)
+    pictures: int = 50
 
 
 @dataclass(frozen=True, slots=True)

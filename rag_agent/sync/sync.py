@@ -151,15 +151,19 @@ def sync_file(store: Store, root: Root, path: str, rules: WalkRules) -> bool:
     return kept
 
 
-def read_document(candidate: Candidate, rules: WalkRules) -> tuple[Document, Source]:
+def read_document(
+    candidate: Candidate, rules: WalkRules, *, ocr: bool = False
+) -> tuple[Document, Source]:
     """The document at a path as it is now, with secrets removed, and the state it was read in.
+
+    With ``ocr`` the text of pictures, too, which takes seconds a page.
 
     Raises:
         ExtractError: its content is not for the index, or it cannot be parsed.
         OSError: it cannot be read.
     """
     data, source = _read(candidate)
-    return _document(data, candidate.path, rules), source
+    return _document(data, candidate.path, rules, ocr=ocr), source
 
 
 def _sync_one(
@@ -218,11 +222,11 @@ def _read(candidate: Candidate) -> tuple[bytes, Source]:
     return data, Source(len(data), mtime, hashlib.sha256(data).hexdigest())
 
 
-def _document(data: bytes, path: str, rules: WalkRules) -> Document:
+def _document(data: bytes, path: str, rules: WalkRules, *, ocr: bool = False) -> Document:
     rejected = reject(data, path)
     if rejected is not None:
         raise ExtractError(path, *rejected)
-    document = extract(data, path)
+    document = extract(data, path, ocr=rules.ocr if ocr else None)
     consent.check(document, rules.exclude_tags)
     text, removed = mask(document.text)
     title, in_title = mask(document.title)
