@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -27,7 +26,8 @@ PAGE_SECONDS = 60.0
 # for the words that every language borrows.
 _MOST_LANGUAGES = 4
 _FIRST = ("eng",)
-_NO_LANGUAGE = frozenset(("osd", "equ", "snum"))
+_ORIENTATION = "osd"
+_NO_LANGUAGE = frozenset((_ORIENTATION, "equ", "snum"))
 _SHORT = 10.0  # seconds, for what it says about itself
 
 _SURE = 30.0  # percent; less sure words are noise in a picture
@@ -62,11 +62,10 @@ class Picture:
 class Tesseract:
     """The program with the languages it is to look for."""
 
-    def __init__(self, program: str, languages: Sequence[str]) -> None:
+    def __init__(self, program: str, languages: Sequence[str], *, turns: bool) -> None:
         self._program = program
         self._languages = "+".join(languages)
-        # With it, pages that lie on their side or on their head are turned.
-        self._mode = "1" if "osd" in installed(program) else "3"
+        self._mode = "1" if turns else "3"  # with or without finding out which way is up
 
     def read(self, picture: Picture, seconds: float) -> Sheet:
         """The words of a picture by their places; none where it shows no text.
@@ -95,8 +94,10 @@ class Tesseract:
 def tesseract(rules: OcrRules) -> Tesseract | None:
     """The program as the rules want it; None without it, or without any of the languages."""
     program = find() if rules.pages else None
-    chosen = languages(program, rules.languages) if program else ()
-    return Tesseract(program, chosen) if program and chosen else None
+    known = installed(program) if program else ()
+    chosen = languages(known, rules.languages)
+    turns = _ORIENTATION in known
+    return Tesseract(program, chosen, turns=turns) if program and chosen else None
 
 
 def find() -> str | None:
@@ -111,13 +112,12 @@ def find() -> str | None:
 def state(rules: OcrRules) -> str:
     """What decides about the text of pictures; "" where there is no OCR."""
     program = find() if rules.pages else None
-    chosen = languages(program, rules.languages) if program else ()
+    chosen = languages(installed(program), rules.languages) if program else ()
     return f"{'+'.join(chosen)}, {rules.pages} pages" if chosen else ""
 
 
-def languages(program: str, wanted: Sequence[str] = ()) -> tuple[str, ...]:
-    """Those of the wanted languages that are installed; by default English and others that are."""
-    known = installed(program)
+def languages(known: Sequence[str], wanted: Sequence[str] = ()) -> tuple[str, ...]:
+    """Those of the wanted languages that are known; by default English and the first others."""
     if wanted:
         return tuple(name for name in wanted if name in known)
     others = [name for name in known if name not in _FIRST and name not in _NO_LANGUAGE]
@@ -127,7 +127,6 @@ def languages(program: str, wanted: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple([*first, *plain][:_MOST_LANGUAGES])
 
 
-@cache
 def installed(program: str) -> tuple[str, ...]:
     """What ``--list-langs`` tells; nothing when the program does not answer."""
     try:

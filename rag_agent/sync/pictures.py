@@ -39,12 +39,14 @@ def read_pictures(
     A document is read again only when the OCR is another one than has looked at it: its program
     was installed since, or has other languages or limits.
     """
-    engine = state(rules.ocr)
+    known = store.page_coverage(root, under)
+    pictured = {path: c.engine for path, c in known.items() if c.ocr or c.without}
+    waiting = [item.path for item in done.skipped if item.reason in _WAITING]
+    # Asking tesseract takes as long as a sync of a thousand files without changes.
+    engine = state(rules.ocr) if pictured or waiting else ""
     if not engine:
         return done
-    known = store.page_coverage(root, under)
-    waiting = [path for path, c in known.items() if (c.ocr or c.without) and c.engine != engine]
-    waiting += [item.path for item in done.skipped if item.reason in _WAITING]
+    waiting += [path for path, looked in pictured.items() if looked != engine]
     room = rules.pictures - sum(map(_is_picture, known))
     room -= sum(item.reason == NO_TEXT for item in done.skipped)
     skipped = {item.path: item for item in done.skipped}

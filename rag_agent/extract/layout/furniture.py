@@ -19,52 +19,57 @@ _APART = 1.8  # sizes; lines of a text are closer
 _PLACE = 8.0  # points; lines that come again stand as high
 _LARGE = 1.25  # of the size of the text: titles of slides come again, too, and are kept
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<!\d)\d{1,5}(?!\d)")
 _ROMAN = re.compile(r"[ivxlc]+")
-_PAGE_NUMBER = re.compile(
-    r"[^\w#]*(?:page|seite|pagina|página|p)?\W*#(?:\W*(?:of|von|de|sur)?\W*#)?\W*"
-)
-_FIRST_NUMBER = re.compile(r"(\d{1,4})\b")
+_PAGE = "page|seite|pagina|página|strona|p"
+_PAGE_NUMBER = re.compile(rf"[^\w#]*(?:{_PAGE})?\W*#(?:\W*(?:of|von|de|sur)?\W*[#\d]+)?\W*")
+_FIRST_NUMBER = re.compile(rf"(?:{_PAGE})?\W*(\d{{1,4}})\b", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r"\b(\d{1,4})\W*$")
 
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """A line near the top or the bottom of a page. ``outer``: no other lies further out.
+    """A line near the top or the bottom of a page.
 
-    ``apart``: there is more room to the next line than between lines.
+    ``outer``: no other lies further out. ``apart``: there is more room to the next line than
+    between lines. ``place`` is the height on the page, coarsely.
     """
 
     line: Line
     top: bool
-    key: str
     place: int
     outer: bool
     apart: bool
 
 
+_Seen = Counter[tuple[str, int]]
+"""How often a line stands at a place."""
+
+
 def without_furniture(sheets: Sequence[Sheet], body: float) -> list[list[Run]]:
-    """The runs of each page without what is part of every page; ``body`` is the text's size."""
+    """The runs of each page without what is part of every page; ``body`` is the text's size.
+
+    What stands on the first page as on the others is kept there: the head of a letter.
+    """
     edges = [_edges(sheet) for sheet in sheets]
-    seen = Counter((edge.key, edge.place) for page in edges for edge in page)
-    offsets = Counter(
-        offset
-        for number, page in enumerate(edges)
-        for offset in {n - number for edge in page if edge.outer for n in _numbers(edge.line)}
+    counted = _offsets(edges)
+    keys = [
+        [_key(edge.line.text, page, counted) for edge in found] for page, found in enumerate(edges)
+    ]
+    seen: _Seen = Counter(
+        (key, edge.place)
+        for names, found in zip(keys, edges, strict=True)
+        for key, edge in zip(names, found, strict=True)
     )
-    counted = {offset for offset, count in offsets.items() if count >= _AGAIN}
     kept = []
-    for number, (sheet, page) in enumerate(zip(sheets, edges, strict=True)):
+    for page, sheet in enumerate(sheets):
         dropped: set[int] = set()
         ended: set[bool] = set()  # at which edge something was kept
-        for edge in page:
-            fits = edge.line.font.size <= _LARGE * body or edge.key == "#"
-            if edge.top in ended or not (
-                fits and (_again(edge, seen) or _has_number(edge, number, counted))
-            ):
+        for key, edge in zip(keys[page], edges[page], strict=True):
+            if edge.top not in ended and _is_furniture(edge, key, page, seen, counted, body):
+                dropped.update(id(run) for run in edge.line.runs)
+            else:
                 ended.add(edge.top)
-                continue
-            dropped.update(id(run) for run in edge.line.runs)
         kept.append([run for run in sheet.runs if id(run) not in dropped])
     return kept
 
@@ -75,52 +80,63 @@ def _edges(sheet: Sheet) -> list[_Edge]:
     bottom = lines_of(nlargest(_RUNS, sheet.runs, key=_base))[::-1]
     found = []
     for lines, reach in ((top, _ZONE * sheet.height), (bottom, (1 - _ZONE) * sheet.height)):
-        for place, line in enumerate(lines[:_LINES]):
+        for number, line in enumerate(lines[:_LINES]):
             if (line.base > reach) is (lines is top):
                 break
-            further = lines[place + 1].base if place + 1 < len(lines) else reach
+            further = lines[number + 1].base if number + 1 < len(lines) else reach
             apart = abs(further - line.base) > _APART * line.font.size
-            key = _key(line.text)
-            found.append(_Edge(line, lines is top, key, int(line.base / _PLACE), place == 0, apart))
+            place = int(line.base / _PLACE)
+            found.append(_Edge(line, lines is top, place, number == 0, apart))
     return found
 
 
-def _again(edge: _Edge, seen: Counter[tuple[str, int]]) -> bool:
-    """Whether the line stands on other pages, too: thrice, or twice where it is clear of the text.
-
-    On left and right pages of a short paper the heads differ.
-    """
-    count = sum(seen[edge.key, edge.place + step] for step in (-1, 0, 1))
-    return count >= _AGAIN or (count == _AGAIN - 1 and edge.outer and edge.apart)
-
-
-def _has_number(edge: _Edge, page: int, counted: Set[int]) -> bool:
-    """Whether the line is at the very edge and carries the number of its page."""
-    if not edge.outer:
-        return False
-    numbers = _numbers(edge.line)
-    if _PAGE_NUMBER.fullmatch(edge.key):
-        # Most pages are counted from 1, and a document of one page may show it as well.
-        return bool(_ROMAN.fullmatch(edge.line.text)) or any(
-            number - page in counted | {1} for number in numbers
-        )
-    # With a text beside it the number must be one that counts the pages of this document.
-    return len(edge.line.runs) > 1 and any(number - page in counted for number in numbers)
-
-
-def _numbers(line: Line) -> set[int]:
-    """A number at the beginning or at the end of a line."""
-    found = (
-        _FIRST_NUMBER.match(line.text.lstrip(" -\u2013\u2014[(")),
-        _LAST_NUMBER.search(line.text),
+def _offsets(edges: Sequence[Sequence[_Edge]]) -> Set[int]:
+    """What is to be added to the place of a page, from 0, for the numbers at its edges."""
+    offsets = Counter(
+        offset
+        for page, found in enumerate(edges)
+        for offset in {n - page for edge in found if edge.outer for n in _numbers(edge.line.text)}
     )
+    least = _AGAIN if len(edges) >= 2 * _AGAIN else _AGAIN - 1
+    return {offset for offset, count in offsets.items() if count >= least}
+
+
+def _is_furniture(
+    edge: _Edge, key: str, page: int, seen: _Seen, counted: Set[int], body: float
+) -> bool:
+    if _PAGE_NUMBER.fullmatch(key):
+        # Most pages are counted from 1, and a document of one page may show it as well.
+        right = any(n - page in counted | {1} for n in _numbers(edge.line.text))
+        return edge.outer and (right or bool(_ROMAN.fullmatch(edge.line.text.strip().lower())))
+    if edge.line.font.size > _LARGE * body or page == 0:
+        return False
+    count = sum(seen[key, edge.place + step] for step in (-1, 0, 1))
+    # Thrice, or twice where it is clear of the text: the heads of left and right pages differ.
+    if count >= _AGAIN or (count == _AGAIN - 1 and edge.outer and edge.apart):
+        return True
+    # The head of a short chapter, with the number of the page beside it.
+    return edge.outer and edge.apart and len(edge.line.runs) > 1 and "#" in key
+
+
+def _numbers(text: str) -> set[int]:
+    """A number at the beginning or at the end of a line."""
+    found = (_FIRST_NUMBER.match(text), _LAST_NUMBER.search(text))
     return {int(match[1]) for match in found if match}
 
 
-def _key(text: str) -> str:
-    """A line without regard to case, blanks and numbers."""
+def _key(text: str, page: int, counted: Set[int]) -> str:
+    """A line without regard to case and blanks, with # for the number of its page.
+
+    Other numbers stay: of forms and invoices each has its own at the top.
+    """
     flat = "".join(text.split()).lower()
-    return "#" if _ROMAN.fullmatch(flat) else _NUMBER.sub("#", flat)
+    if _ROMAN.fullmatch(flat):
+        return "#"
+
+    def number(match: re.Match[str]) -> str:
+        return "#" if int(match[0]) - page in counted or int(match[0]) == page + 1 else match[0]
+
+    return _NUMBER.sub(number, flat)
 
 
 def _base(run: Run) -> float:

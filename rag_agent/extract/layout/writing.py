@@ -18,17 +18,22 @@ from rag_agent.extract.layout.tables import Table, tables_in, text_of
 
 _PARAGRAPH = 1.3  # of the usual distance of lines: more room parts paragraphs
 _INDENT = 0.8  # sizes by which the first line of a paragraph is set in
+_FOOTNOTE_MARKS = "*\u2217\u2020\u2021\u00a7\u00b6 "
 _ENDS = (".", "!", "?", ":", ".\u201d", '."', ".)")
 _NUMBERS = 6  # rows of numbers, below which a table stays with its text
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The text, the line at which each page begins, and what gets no vector."""
+    """The text, the line at which each page begins, what gets no vector, and the title.
+
+    The title is the heading on the first page that is the only one of the first level.
+    """
 
     text: str
     pages: tuple[int, ...]
     unembedded: tuple[tuple[int, int], ...]
+    title: str = ""
 
 
 class _Text:
@@ -83,7 +88,15 @@ def write(
         "\n".join(text.lines) + "\n" if text.lines else "",
         tuple(start + 1 for start in starts),
         tuple(listings(text.lines, text.numbers)),
+        _title(text.lines, starts),
     )
+
+
+def _title(lines: Sequence[str], starts: Sequence[int]) -> str:
+    first_page = lines[: starts[1]] if len(starts) > 1 else lines
+    highest = [line for line in lines if line.startswith("# ")]
+    alone = len(highest) == 1 and highest[0] in first_page
+    return highest[0][2:].rstrip(_FOOTNOTE_MARKS) if alone else ""
 
 
 def _remove(text: _Text, starts: list[int], gone: Sequence[int]) -> None:

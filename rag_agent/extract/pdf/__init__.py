@@ -6,7 +6,6 @@ or garbage, pdfminer.six gives a second opinion (``garbage``), and then OCR wher
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from rag_agent.extract.layout.writing import write
 from rag_agent.extract.ocr import ADVICE, NEEDED, OcrRules, Tesseract, state, tesseract
 from rag_agent.extract.pdf.bookmarks import bookmarks
 from rag_agent.extract.pdf.garbage import is_readable, second_opinions
+from rag_agent.extract.pdf.info import information
 from rag_agent.extract.pdf.scans import is_picture, read_pages
 from rag_agent.extract.pdf.words import sheet
 from rag_agent.extract.registry import extractor
@@ -26,7 +26,6 @@ from rag_agent.types import Coverage, Document
 if TYPE_CHECKING:
     import pypdfium2
 
-_OFFICE_PREFIX = re.compile(r"^(?:Microsoft \w+|LibreOffice \w+) - ", re.IGNORECASE)
 _NOTHING = Sheet((), (), 0.0, 0.0)
 _LITTLE = 150  # characters; a scan may bear a stamp or a number
 
@@ -75,7 +74,7 @@ def _read(data: bytes, path: str, program: Tesseract | None, rules: OcrRules) ->
     with pdf:
         pages = [_page(pdf, number) for number in range(len(pdf))]
         marks = _bookmarks(pdf)
-        title = _OFFICE_PREFIX.sub("", pdf.get_metadata_value("Title").strip())
+        said = information(pdf)
         other = second_opinions(data, [n for n, page in enumerate(pages) if page.doubtful])
         textless = [
             number
@@ -92,7 +91,7 @@ def _read(data: bytes, path: str, program: Tesseract | None, rules: OcrRules) ->
         kind="prose",
         text=written.text,
         language="pdf",
-        title=title,
+        **said.fields(written.title),
         pages=written.pages,
         converted=True,
         warnings=(_warning(without, len(pages), program),) if without else (),
