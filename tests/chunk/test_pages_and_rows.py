@@ -51,7 +51,7 @@ def test_pages_without_text_are_no_chunks() -> None:
 
 
 def test_the_heading_names_the_page_and_then_the_section() -> None:
-    chunks = paged([f"# Tides\n\n{PAGE}", f"{PAGE}\n\n## Slack\n\n{PAGE}"])
+    chunks = paged([f"# Tides\n\n{PAGE}", f"{PAGE}\n{PAGE}\n\n## Slack\n\n{PAGE}\n{PAGE}"])
 
     assert [part.heading for part in chunks] == [
         "page 1 > Tides",

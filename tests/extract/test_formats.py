@@ -113,6 +113,8 @@ ROWS = (
         ("\r", "\f", "\x02"),
         title="Hydrographic survey 2026",
         converted=True,
+        date="2026-03-14",
+        metadata={"created": "2026-03-14T00:00:00Z"},
         warnings=(
             "1 of 5 pages have no text (scanned; needs OCR: install tesseract, then index again)",
         ),

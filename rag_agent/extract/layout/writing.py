@@ -20,6 +20,8 @@ _PARAGRAPH = 1.3  # of the usual distance of lines: more room parts paragraphs
 _INDENT = 0.8  # sizes by which the first line of a paragraph is set in
 _FOOTNOTE_MARKS = "*\u2217\u2020\u2021\u00a7\u00b6 "
 _ENDS = (".", "!", "?", ":", ".\u201d", '."', ".)")
+_LONG = 35  # characters; few headings are that long, and most lines of a text
+_TEXT_SHARE = 0.15
 _NUMBERS = 6  # rows of numbers, below which a table stays with its text
 
 
@@ -112,12 +114,22 @@ def _remove(text: _Text, starts: list[int], gone: Sequence[int]) -> None:
 
 
 def _body(sheets: Sequence[Sheet]) -> float:
-    """The size of most of the text, in points; 0 without any."""
-    letters: Counter[float] = Counter()
+    """The size of the text, in points; 0 without any.
+
+    Of several sizes that a good part of the long lines have, the largest: a list of references may
+    be longer than the text, and smaller.
+    """
+    long: Counter[float] = Counter()
+    all_runs: Counter[float] = Counter()
     for page in sheets:
         for run in page.runs:
-            letters[run.font.size] += len(run.text)
-    return letters.most_common(1)[0][0] if letters else 0.0
+            length = len(run.text)
+            all_runs[run.font.size] += length
+            if length >= _LONG:
+                long[run.font.size] += length
+    letters = long or all_runs
+    least = _TEXT_SHARE * letters.total()
+    return max((size for size, count in letters.items() if count >= least), default=0.0)
 
 
 def _write_block(
