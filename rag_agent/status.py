@@ -11,6 +11,7 @@ from pathlib import Path
 from rag_agent import paths, turns
 from rag_agent.config import Config, as_json
 from rag_agent.errors import RagError
+from rag_agent.extract.ocr import find, installed, languages
 from rag_agent.store import Store
 from rag_agent.store.memory import TurnMemory
 from rag_agent.store.records import Counts
@@ -104,6 +105,7 @@ def diagnose(
         _try("embedding model", lambda: _model(load_model())),
         _try("reranker", lambda: _reranker(load_reranker())),
         _try("grammars", _grammars),
+        _try("OCR", lambda: _ocr(load_config())),
     ]
 
 
@@ -187,6 +189,20 @@ def _reranker(reranker: Reranker | None) -> str:
         return "none (ragReranker)"
     reranker.scores("where is the configuration parsed?", ["def parse_configuration(text):"])
     return reranker.name
+
+
+def _ocr(settings: Config) -> str:
+    """Well also without it: then scans and pictures are named, and not found."""
+    if not settings.ocr_pages:
+        return "switched off"
+    program = find()
+    if program is None:
+        return "no tesseract program, so scanned pages and pictures have no text"
+    known = languages(installed(program), settings.ocr_languages)
+    if not known:
+        wanted = ", ".join(settings.ocr_languages) or "any"
+        raise RagError(f"{program} has no language of {wanted}; install one, or set ocrLanguages")
+    return f"tesseract reads {', '.join(known)}"
 
 
 def _grammars() -> str:

@@ -6,6 +6,7 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import skipped_data
@@ -18,6 +19,9 @@ from rag_agent.types import Coverage
 
 if TYPE_CHECKING:
     from rag_agent.types import Activity, Check, Status
+
+
+_DOCUMENTS = 20  # that are scans and listed, before the rest is counted
 
 
 @verb("status", "what is indexed, what is running, what is left out, settings")
@@ -110,8 +114,10 @@ def _pages(found: Status) -> Iterator[str]:
     """All pages, then each document that is a scan, wholly or in part."""
     if found.pages != Coverage():
         yield _coverage_text(found.pages)
-    for path, coverage in found.pages_of.items():
+    for path, coverage in islice(found.pages_of.items(), _DOCUMENTS):
         yield f"{path}: {_coverage_text(coverage)}"
+    if len(found.pages_of) > _DOCUMENTS:
+        yield f"and {len(found.pages_of) - _DOCUMENTS:,} more; --json has all"
 
 
 def _coverage_text(coverage: Coverage) -> str:

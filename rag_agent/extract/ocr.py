@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 from rag_agent.extract.layout.sheet import Font, Run, Sheet
 
@@ -225,7 +224,8 @@ def _sheet(lines: Sequence[_Line], picture: Picture) -> Sheet:
             _Line(turn(line.box), [(text, turn(box), sure) for text, box, sure in line.words])
             for line in lines
         ]
-    usual = median(line.box[3] - line.box[1] for line in lines)
+    sizes = sorted(line.box[3] - line.box[1] for line in lines)
+    usual = sizes[len(sizes) // 2]
     runs: list[Run] = []
     for line in lines:
         size = line.box[3] - line.box[1]

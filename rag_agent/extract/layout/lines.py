@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 
 from rag_agent.extract.layout.sheet import Font, Run
 
@@ -178,11 +177,11 @@ def _in_columns(band: Sequence[Run], gutter: float) -> bool:
 
 
 def _is_prose(runs: Sequence[Run]) -> bool:
+    """Whether most of the runs are long, and fill the column that they make."""
     width = max(run.right for run in runs) - min(run.left for run in runs)
-    return (
-        median(len(run.text) for run in runs) >= _PROSE
-        and median(run.width for run in runs) >= _FULL * width
-    )
+    long = sum(len(run.text) >= _PROSE for run in runs)
+    full = sum(run.width >= _FULL * width for run in runs)
+    return 2 * long >= len(runs) <= 2 * full
 
 
 def _by_base(run: Run) -> float:

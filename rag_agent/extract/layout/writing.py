@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from statistics import median
 
 from rag_agent.extract.layout.furniture import without_furniture
 from rag_agent.extract.layout.headings import Bookmark, headings
@@ -177,12 +176,12 @@ def _write_table(text: _Text, table: Table) -> None:
 
 
 def _usual_distance(lines: Sequence[Line]) -> float:
-    distances = [
+    distances = sorted(
         below.base - above.base
         for above, below in pairwise(lines)
         if below.base - above.base > 0.5 * below.font.size
-    ]
-    return median(distances) if distances else 0.0
+    )
+    return distances[len(distances) // 2] if distances else 0.0
 
 
 def _begins_paragraph(lines: Sequence[Line], index: int, usual: float) -> bool:
