@@ -268,3 +268,41 @@ def test_pages_begin_in_order_and_marked_lines_exist(pages: list[list[Run]]) -> 
     assert list(written.pages) == sorted(set(written.pages))
     assert written.pages[-1] <= count
     assert all(1 <= start <= end <= count for start, end in written.unembedded)
+
+
+def test_roman_parts_have_letters_below_them_and_numbers_below_those() -> None:
+    page = sheet(
+        *(
+            part
+            for n, title in enumerate(
+                ["I. TIDES", "A. Spring", "1. Height", "II. LOCKS", "References"]
+            )
+            for part in ((title, 50, 60.0 + 80 * n, BOLD), *column(50, 3 * n, 3, top=85.0 + 80 * n))
+        )
+    )
+    assert [line for line in lines(page) if line.startswith("#")] == [
+        "# I. TIDES", "## A. Spring", "### 1. Height", "# II. LOCKS", "# References",
+    ]  # fmt: skip
+
+
+def test_a_bold_word_at_the_beginning_of_a_line_makes_no_heading() -> None:
+    mixed = Run("Note that this goes on", 50.0, 160.0, 150.0, TEXT, 3)
+    page = sheet(*column(50, 0, 3), *column(50, 3, 3, top=170))
+    written = write([Sheet((*page.runs, mixed), (), 600.0, 800.0)], {}, {})
+    assert "#" not in written.text
+
+
+def test_a_word_that_is_broken_in_a_heading_is_whole() -> None:
+    page = sheet(
+        ("Changes of the Ver-", 50, 60, LARGE), ("sions", 50, 76, LARGE), *column(50, 0, 5)
+    )
+    assert lines(page)[0] == "# Changes of the Versions"
+
+
+def test_a_loosely_set_line_is_no_row() -> None:
+    page = sheet(
+        ("a loosely", 50, 100), ("set line", 140, 100), ("of a text", 230, 100),
+        *[("a line of text that fills the whole of it and", 50, 112.0 + 12 * n) for n in range(3)],
+        ("again a", 50, 148), ("loose one", 140, 148), ("that ends", 230, 148),
+    )  # fmt: skip
+    assert not any(line.startswith("|") for line in lines(page))

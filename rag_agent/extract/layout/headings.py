@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_agent.extract.layout.lines import Line
+from rag_agent.extract.layout.prose import joined
 
 _LARGER = 1.12  # of the text's size: a heading by its size alone
-_AS_LARGE = 0.95  # a heading by its weight, number or capitals
+_AS_LARGE = 0.88  # a heading by its weight, number or capitals
 _LINES = 3  # of one heading
 _CHARACTERS = 200
 _BEGINNING = 8  # characters of a bookmark that a line must have
 _SHORT = 90  # characters of a heading that is no larger than the text
 DEEPEST = 6
+_ROMAN, _LETTER, _CHAPTER = -1, -2, -3  # depths that depend on how the other headings are numbered
 _LEADING = 1.7  # sizes between two lines of one heading
 _NUMBER = re.compile(
     r"(?P<decimal>\d{1,2}(?:\.\d{1,3}){0,4}\.?|[A-Z](?:\.\d{1,3}){1,4}\.?)\s+(?=\S)"
@@ -101,7 +103,7 @@ def _candidates(
             continue
         else:
             end, level = _same_style(lines, start), 0
-        text = " ".join(line.text for line in lines[start:end])
+        text = joined(line.text for line in lines[start:end])
         if marked is None and not _looks_like_one(lines, start, end, text, body):
             # Lines of the same style are no heading either, unless a bookmark names one of them.
             start += 1 if marks or end - start > _LINES else end - start
@@ -200,13 +202,23 @@ def _bookmark(
 
 
 def _depth(text: str) -> int:
-    """How deep a decimal number says that a heading lies, from 1; 0 without a number."""
+    """How deep its number says that a heading lies, from 1; 0 without, or one of those above."""
     match = _NUMBER.match(text)
     if match is None:
         return 0
     if match["decimal"]:
         return match["decimal"].rstrip(".").count(".") + 1
-    return 1 if match["roman"] or match["chapter"] else 0
+    if match["chapter"]:
+        return _CHAPTER
+    return _ROMAN if match["roman"] else _LETTER
+
+
+def _depths(found: Sequence[Candidate]) -> list[int]:
+    """The same for all, from 1 or 0: where parts are I., II., those below are A., and then 1."""
+    roman = sum(candidate.depth == _ROMAN for candidate in found) > 1
+    below = {_ROMAN: 1, _LETTER: 2, 1: 3} if roman else {_ROMAN: 0, _LETTER: 0}
+    below[_CHAPTER] = 1
+    return [below.get(candidate.depth, candidate.depth) for candidate in found]
 
 
 def _levels(found: Sequence[Candidate]) -> list[int]:
@@ -222,13 +234,18 @@ def _levels(found: Sequence[Candidate]) -> list[int]:
         known = told.get(style)
         level = known.most_common(1)[0][0] if known else min(level + 1, DEEPEST)
         ranks[style] = level
-    first = Counter(ranks[c.style] for c in found if c.depth == 1 and not c.marked)
-    base = first.most_common(1)[0][0] if first else 0
+    depths = _depths(found)
+    numbered = list(zip(found, depths, strict=True))
+    base = min((c.marked or ranks[c.style] for c, depth in numbered if depth == 1), default=0)
     levels = [
-        candidate.marked
-        or (base + candidate.depth - 1 if base and candidate.depth else ranks[candidate.style])
-        for candidate in found
+        candidate.marked or (base + depth - 1 if base and depth else ranks[candidate.style])
+        for candidate, depth in numbered
     ]
+    if base:  # an abstract or a list of references stands beside the first chapter
+        levels = [
+            min(level, base) if _NAMED.fullmatch(candidate.text) else level
+            for candidate, level in zip(found, levels, strict=True)
+        ]
     title = _title(found)
     if title is not None and levels.count(1) > 1:  # what it stands above lies below it
         levels = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 
 _LIGATURES = str.maketrans(
     {
@@ -61,7 +61,17 @@ def tidy(text: str) -> str:
 
 def _compose(match: re.Match[str]) -> str:
     letter = "i" if match[2] == "\u0131" else match[2]
-    return unicodedata.normalize("NFC", letter + _ACCENTS[match[1]])
+    composed = unicodedata.normalize("NFC", letter + _ACCENTS[match[1]])
+    return composed if len(composed) == 1 else match[0]
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Lines as one, words that are broken between them as whole."""
+    whole = ""
+    for line in lines:
+        broken = _BREAK.search(whole) and line[:1].islower()
+        whole = whole[:-1] + line if broken else f"{whole} {line}".strip()
+    return whole
 
 
 def no_markup(text: str) -> str:

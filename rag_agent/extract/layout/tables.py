@@ -81,7 +81,9 @@ def _end(lines: Sequence[Line], start: int) -> int:
             break
         if _has_cells(line):
             end = index + 1
-        elif index - end >= 2:
+        elif index - end >= 2 or line.right - line.left > _SPANS * (
+            line.bounds[1] - line.bounds[0]
+        ):
             break
     return end
 

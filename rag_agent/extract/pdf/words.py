@@ -160,6 +160,8 @@ def _run(
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     broken = text[-1] in HYPHENS
     most = max(letters, key=letters.__getitem__) if letters else font
+    if most.bold and not all(other.bold for other in letters):
+        most = Font(most.size, False, most.mono)  # a word at the beginning of a line of text
     return Run(text[:-1] + "-" if broken else text, start, end, base, most, order, broken)
 
 
