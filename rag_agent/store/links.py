@@ -98,13 +98,14 @@ def named(database: Database, names: Iterable[str]) -> dict[str, list[Place]]:
 
 def _places(database: Database, source: str, wanted: Sequence[object]) -> dict[int, Place]:
     shown = roots.Shown(database)
+    bases = {number: shown.base(number) for number in shown.roots}
     rows = database.rows(
         f"SELECT d.id, d.root_id, d.path, d.name FROM {source} ORDER BY d.root_id, d.path",
         (json.dumps(wanted),),
     )
     return {
         identifier: Place(
-            identifier, shown.absolute(root, path), shown.base(root), name, shown.path(root, path)
+            identifier, shown.absolute(root, path), bases[root], name, shown.path(root, path)
         )
         for identifier, root, path, name in rows
     }
