@@ -415,6 +415,14 @@ def test_a_search_does_not_show_what_was_withdrawn_since_the_last_sync(
             assert "Glossar.md" not in found(again, "Eine Liste von Zahlen")
 
 
+def test_an_alias_that_is_a_secret_is_no_name(index: Index, vault: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    write(vault / "Insel.md", f"---\naliases: [{token}, Eiland]\n---\nAllein.\n")
+    index.sync(vectors=False)
+    assert found(index, "Eiland") == {"Insel.md"}
+    assert "Insel.md" not in found(index, token)
+
+
 def test_the_settings_of_obsidian_and_its_trash_are_not_searched(vault: Path) -> None:
     (vault / ".trash").mkdir()
     write(vault / ".trash" / "Weg.md", "Gelöscht, siehe [[Start]].\n")
