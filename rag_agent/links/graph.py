@@ -79,12 +79,12 @@ class Graph:
         linking = self.store.linking({place.name for place in places})
         self.read_places(linking)
         above = {folder for place in places for folder in _folders(place.absolute)}
-        # What lies in a vault links to nothing outside of it; translations share many names.
-        vaults = [self.vaults.of(self._places[one].absolute) for one in linking]
+        # Vaults side by side, such as translations, share many names; only ../ leads out of one.
+        vaults = {one: self.vaults.of(self._places[one].absolute) for one in linking}
         return [
             one
-            for one, vault in zip(linking, vaults, strict=True)
-            if vault is None or vault in above
+            for one, leads_up in linking.items()
+            if leads_up or vaults[one] is None or vaults[one] in above
         ]
 
     def dead(self, document_id: int) -> Sequence[Link]:
