@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rag_agent.store import Store, migrations
+from rag_agent.store import Store
 from rag_agent.types import Link, Root
 
 
@@ -62,17 +62,18 @@ def test_an_alias_is_found_among_names_and_forgotten_when_it_is_gone(
     assert store.check() == []
 
 
-def test_an_index_of_the_format_before_links_gets_them(store: Store, root: Root, put: Any) -> None:
-    note = put(store, root, "A.md", "text", links=(Link("b#x", 1, wiki=True),))
-    database = store._database
-    database.rows("DROP TABLE link_names")
-    database.rows("DROP INDEX documents_by_name")
-    database.rows("ALTER TABLE documents DROP COLUMN name")
-    with database.transaction():
-        migrations._links(database)
-    assert store.linking(["b.md"]) == {note: False}
-    assert [place.id for place in store.places_named(["a"])["a.md"]] == [note]
-    assert store.check() == []
+def test_an_index_of_the_format_before_links_gets_them(
+    path: Path, tmp_path: Path, put: Any, before_step: Any
+) -> None:
+    with Store.open(path) as store:
+        root = store.add_root(str(tmp_path / "project"))
+        note = put(store, root, "A.md", "text", links=(Link("b#x", 1, wiki=True),))
+        before_step(store, "_links")
+    with Store.open(path) as store:
+        assert store._database.value("PRAGMA user_version") == VERSION
+        assert store.linking(["b.md"]) == {note: False}
+        assert [place.id for place in store.places_named(["a"])["a.md"]] == [note]
+        assert store.check() == []
 
 
 def test_tags_are_asked_for_as_the_filter_does(store: Store, root: Root, put: Any) -> None:
