@@ -368,7 +368,7 @@ def test_any_text_is_a_filter_or_a_query_error(expression: str, filled: Store) -
 
 
 @pytest.mark.parametrize(
-    ("value", "ago"), [("today", 0), ("yesterday", 1), ("5d", 5), ("2w", 14), ("0d", 0)]
+    ("value", "ago"), [("today", 0), ("Yesterday", 1), ("5d", 5), ("2W", 14), ("0d", 0)]
 )
 def test_days_may_be_so_long_ago(value: str, ago: int, store: Store, root: Root, put: Any) -> None:
     for days in (ago - 1, ago, ago + 1):
