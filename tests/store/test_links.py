@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_agent.store import Store
+from rag_agent.store.migrations import VERSION
 from rag_agent.types import Link, Root
 
 
