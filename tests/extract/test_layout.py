@@ -133,6 +133,21 @@ def test_a_line_of_the_text_that_comes_again_is_kept() -> None:
     assert lines(*pages).count("Signed.") == 4
 
 
+def test_what_slides_repeat_below_their_title_is_kept() -> None:
+    slides = [
+        Sheet(
+            sheet(
+                ("Buoys", 50, 30, LARGE), *(("first point", 50, 52), ("second", 50, 66))[: n + 1]
+            ).runs,
+            (),
+            360.0,
+            270.0,
+        )
+        for n in (0, 0, 1, 1)
+    ]
+    assert lines(*slides).count("first point") == 4
+
+
 def test_large_titles_that_come_again_are_kept() -> None:
     pages = [sheet(("Results", 50, 60, LARGE), *column(50, n * 5, 5)) for n in range(4)]
     assert lines(*pages).count("# Results") == 4
