@@ -78,7 +78,11 @@ def _sentence_lines(lines: Sequence[str], literal: Sequence[bool]) -> set[int]:
         if end - start > 1:
             offsets = accumulate((len(line) + 1 for line in lines[start:end]), initial=0)
             starts = set(sentence_starts("\n".join(lines[start:end])))
-            found.update(start + n for n, offset in enumerate(offsets) if offset in starts)
+            found.update(
+                start + n
+                for n, (line, offset) in enumerate(zip(lines[start:end], offsets, strict=False))
+                if offset + len(line) - len(line.lstrip()) in starts
+            )
         start = max(end, start + 1)
     return found
 
