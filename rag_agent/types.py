@@ -87,7 +87,8 @@ class Definition:
 class Passage:
     """What the word index holds: consecutive lines inside a chunk, or a part of one long line.
 
-    They have about 750 characters, of prose 1,100.
+    They have about 750 characters, of prose 1,100; there the first and the last line may be parts,
+    where a sentence begins inside of a line.
     """
 
     start: int

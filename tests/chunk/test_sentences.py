@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from itertools import pairwise
 
 import pytest
@@ -144,6 +145,21 @@ def test_lines_of_a_paragraph_are_cut_where_a_sentence_begins(indent: str) -> No
     assert len(chunks) > 2
     assert {one.end % 3 for one in chunks} == {0}
     assert {passage.end % 3 for one in chunks for passage in one.passages} == {0}
+
+
+def test_passages_of_a_wrapped_paragraph_begin_with_a_sentence_inside_a_line() -> None:
+    sentence = "The pump on the quay, which Dr. Meier had mended, ran for three days, and stopped. "
+    lines = textwrap.wrap(sentence * 45, 70)
+    document = Document(path="a.txt", kind="prose", language="text", text="\n".join(lines))
+    passages = [passage for one in chunk(document) for passage in one.passages]
+    assert len(passages) > 2
+    begun = [passage.text.startswith("The pump on") for passage in passages]
+    assert begun.count(False) <= 1  # of chunks, which are whole lines
+    held = " ".join(" ".join(passage.text.split()) for passage in passages)
+    assert held == " ".join(" ".join(lines).split())
+    for passage in passages:
+        assert passage.text.split("\n")[0] in lines[passage.start - 1]
+        assert passage.text.split("\n")[-1] in lines[passage.end - 1]
 
 
 def test_rows_of_a_table_stay_whole() -> None:
