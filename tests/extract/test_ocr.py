@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import signal
@@ -12,9 +13,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from PIL import Image
 from programs import needs_tesseract
+from pypdfium2 import raw
 
 from rag_agent import extract as extraction
 from rag_agent.errors import ExtractError, TooLarge
@@ -56,6 +59,32 @@ def test_the_pages_of_a_scan_are_read_each_in_its_place() -> None:
 
 def _spans(starts: tuple[int, ...], end: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], end], strict=True))
+
+
+def _stamped(data: bytes, stamp: str) -> bytes:
+    """The file with a line of text on its first page."""
+    pdf = pypdfium2.PdfDocument(data)
+    page = pdf[0]
+    line = raw.FPDFPageObj_NewTextObj(pdf, b"Helvetica", 9.0)
+    written = (stamp + "\0").encode("utf-16-le")
+    raw.FPDFText_SetText(line, ctypes.cast(written, raw.FPDF_WIDESTRING))
+    raw.FPDFPageObj_Transform(line, 1, 0, 0, 1, 40, 20)
+    raw.FPDFPage_InsertObject(page, line)
+    page.gen_content()
+    stream = io.BytesIO()
+    pdf.save(stream)
+    return stream.getvalue()
+
+
+@needs_tesseract
+def test_a_scanned_page_with_a_stamp_on_it_is_still_a_scan() -> None:
+    stamped = _stamped(SCAN, "Received 14 March")
+    assert extract(stamped, "a.pdf").coverage == Coverage(text=1, without=2)
+    assert "Received 14 March" in extract(stamped, "a.pdf").text
+    document = extract(stamped, "a.pdf", ocr=RULES)
+    assert document.coverage == Coverage(text=1, ocr=2, engine="eng, 200 pages")
+    assert "deepen the western fairway" in " ".join(document.text.split())
+    assert document.text.count("Received 14 March") == 1
 
 
 @needs_tesseract
