@@ -98,6 +98,19 @@ def test_a_photo_of_a_notice_is_text() -> None:
 
 
 @needs_tesseract
+def test_a_photo_says_when_and_by_whom_it_was_taken() -> None:
+    photo = Image.open(io.BytesIO(NOTICE)).crop((80, 80, 1000, 260))
+    tags = Image.Exif()
+    tags[0x013B], tags[0x0132] = "Ines Okafor", "2026:03:15 08:00:00"
+    tags.get_ifd(0x8769)[0x9003] = "2026:03:14 10:00:00"
+    stream = io.BytesIO()
+    photo.save(stream, "JPEG", exif=tags)
+    document = extract(stream.getvalue(), "a.jpg", ocr=RULES)
+    assert document.date == "2026-03-14"
+    assert document.metadata == {"author": "Ines Okafor", "created": "2026-03-14T10:00:00"}
+
+
+@needs_tesseract
 @pytest.mark.parametrize("angle", [90, 180, 270])
 def test_a_picture_that_lies_on_its_side_is_read(angle: int) -> None:
     if "osd" not in ocr.installed(ocr.find() or ""):
