@@ -122,7 +122,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What was true of a file on disk when its bytes were read."""
+    """What was true of a file on disk when its bytes were read.
+
+    ``mtime_ns`` is below zero where the file was too young for its time to tell a later change.
+    """
 
     size: int
     mtime_ns: int
