@@ -23,8 +23,9 @@ from rag_agent.progress import Report, silent
 from rag_agent.related import relate, starts_of, with_addresses
 from rag_agent.search import SearchOptions, search
 from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
-from rag_agent.store import set_aside_if_corrupt
+from rag_agent.store import Store, set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
+from rag_agent.sync.arrivals import LOOKED, MOST, Looked, arrivals
 from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
 from rag_agent.sync.changed import sync_changed
 from rag_agent.sync.freshness import outdated, outdated_documents, outdated_under, true_to_disk
@@ -37,6 +38,7 @@ from rag_agent.types import (
     Check,
     Context,
     Related,
+    Root,
     Scope,
     SearchResults,
     Status,
@@ -74,6 +76,7 @@ class Index:
         self._tracking = Tracking(self._files)
         self._engines = Engines(self._tracking)
         self._outdated: dict[int, StoredDocument] = {}
+        self._looked: Looked = {}
 
     def __enter__(self) -> Index:
         return self
@@ -144,7 +147,7 @@ class Index:
             WalkError: the path does not exist or must not be indexed.
             StoreBusy: another process is writing.
         """
-        started = time.monotonic()
+        started, began = time.monotonic(), time.time_ns()
         if path is None and not self.tracked_paths and not legacy.legacy_files(self.folder):
             path = self.base
         # Before anything is created: a path that is refused leaves nothing behind.
@@ -164,6 +167,8 @@ class Index:
             )
             sync_history(store, lock.telling(report), enabled=self.config.rag_history, anew=anew)
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
+            if set(targets) == set(self.tracked_paths):
+                store.set_meta(LOOKED, str(began))
         if self._tracking.home and set(targets) == set(self.tracked_paths):
             legacy.remove_index(self.folder)  # whose files are all in the index now
         done = replace(done, warnings=(*notices, *done.warnings))
@@ -236,6 +241,7 @@ class Index:
         """Empty the index; settings and tracked paths stay."""
         with self._files.writing() as (store, _):
             store.clear()
+            store.set_meta(LOOKED, "")  # it stays empty until somebody fills it
 
     def clear_other_models(self) -> int:
         """Remove the vectors of models other than the present one; returns how many that were.
@@ -341,8 +347,10 @@ class Index:
             return SearchResults(
                 query, "lexical", (), 0.0, (_NOTHING_INDEXED,), nothing_indexed=True
             )
-        if not hurried and (edited := outdated_under(store, where)):
-            self._sync_now(edited)
+        if not hurried:
+            self._take_in_arrivals(store)
+            if edited := outdated_under(store, where):
+                self._sync_now(edited)
         settings, model = self.config, self._engines.embedder
         asking = partial(
             search,
@@ -385,6 +393,7 @@ class Index:
         store = self._files.reader()
         if store is None:
             return Related(str(path), line, (), 0, (), "lexical", notes=(_NOTHING_INDEXED,))
+        self._take_in_arrivals(store)
         relating = partial(
             relate,
             store,
@@ -411,11 +420,13 @@ class Index:
         self._engines.embedder.load_ahead(seconds)
 
     def catch_up(self) -> None:
-        """Take in the changed files that hurried searches came across."""
+        """Take in the changed files that hurried searches came across, new ones and gone ones."""
         documents = list(self._outdated.values())
         self._outdated.clear()
         if documents:
             self._sync_now(documents)
+        if store := self._files.reader():
+            self._take_in_arrivals(store)
 
     @property
     def memory(self) -> TurnMemory | None:
@@ -495,12 +506,23 @@ class Index:
         counts = store.counts()
         return counts.chunks - counts.unembedded
 
+    def _take_in_arrivals(self, store: Store) -> None:
+        """Sync a few files that came or went since the last sync."""
+        places, listed = arrivals(store, self._tracking.rules, self._looked)
+        if not places or (len(places) < MOST and self._sync_places(places)):
+            self._looked.update(listed)
+        elif len(places) == MOST:  # there may be more, which the next search takes in
+            self._sync_places(places)
+
     def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
         """Bring a few changed files up to date on the spot; false when that cannot be now."""
+        return self._sync_places([(document.root, document.path) for document in documents])
+
+    def _sync_places(self, places: Sequence[tuple[Root, str]]) -> bool:
         return sync_changed(
             self._files.writing(WAIT_FOR_HIT),
             self._files.database,
-            documents,
+            places,
             self._tracking.rules(),
             self._engines.embedder.get(),
             self._engines.embeddings,

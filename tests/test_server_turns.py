@@ -280,23 +280,24 @@ async def test_help_is_no_error_and_knows_where_it_is(folder: Path, line: str) -
 
 
 async def test_quotes_hold_a_path_with_spaces_together(folder: Path) -> None:
-    (folder / "two words").mkdir()
-    (folder / "two words" / "notes.md").write_text("# Rollback\n\nRun it.\n", encoding="utf-8")
     async with connected() as client:
+        (folder / "two words").mkdir()
+        notes = folder / "two words" / "notes.md"
+        notes.write_text("# Rollback\n\nRun it.\n", encoding="utf-8")
         answer = await slash(client, "index 'two words'")
         assert answer["text"].startswith("✅ Indexed 1 file")
         assert (await slash(client, "find notes"))["text"] == "two words/notes.md"
 
 
 async def test_indexing_shows_a_status_line_and_a_widget(folder: Path) -> None:
-    for number in range(200):
-        (folder / f"m{number}.py").write_text(f"def f{number}():\n    return {number}\n")
     shown: list[str] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         shown.append(message or "")
 
     async with connected() as client:
+        for number in range(200):
+            (folder / f"m{number}.py").write_text(f"def f{number}():\n    return {number}\n")
         result = await client.call_tool(
             "rag_command", {"line": "index ."}, progress_callback=progress
         )
@@ -493,7 +494,8 @@ async def test_a_stale_index_is_refreshed_behind_a_turn_that_is_answered_from_it
         assert "def verify_signature" in await turn(client, QUESTION)
         found = await refreshed(client)
     assert found["documents"] == FILES + 1
-    assert "1 new, 0 changed, 0 removed files" in found["last_refresh"]
+    # What came meanwhile may have been taken in by a search already.
+    assert re.search(r" [01] new, 0 changed, 0 removed files", found["last_refresh"])
     assert not found["last_sync"].startswith("2026-01-01")
 
 

@@ -105,7 +105,8 @@ def _holds(column: str, value: str) -> Condition:
     """Anywhere in the column, whatever the case and the accents."""
     wanted = plain(value)
     if "*" in wanted or "?" in wanted:
-        return f"({column} GLOB ?)", (f"*{glob(wanted).strip('*')}*",)
+        # A document that has none matches not even a star.
+        return f"({column} <> '' AND {column} GLOB ?)", (f"*{glob(wanted).strip('*')}*",)
     return f"(instr({column}, ?) > 0)", (wanted,)
 
 

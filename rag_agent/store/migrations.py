@@ -11,12 +11,11 @@ if TYPE_CHECKING:
 
 
 def apply(database: Database) -> None:
-    """Bring the file to ``VERSION``; each step and the record of it are one transaction."""
-    for version, step in enumerate(_STEPS, start=1):
-        with database.transaction():
-            # Read inside the transaction: another process may have done the step meanwhile.
-            if database.value("PRAGMA user_version") >= version:
-                continue
+    """Bring the file to ``VERSION`` in one transaction: nobody meets it between two steps."""
+    with database.transaction():
+        # Read inside the transaction: another process may have done it meanwhile.
+        reached: int = database.value("PRAGMA user_version")
+        for version, step in enumerate(_STEPS[reached:], start=reached + 1):
             step(database)
             database.rows(f"PRAGMA user_version = {version}")
 

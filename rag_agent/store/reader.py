@@ -351,6 +351,13 @@ class Reader:
         """Files that were seen and not indexed: of one root by their paths in it, else as shown."""
         return reading.skipped(self._database, root)
 
+    def folders(self, root: Root) -> dict[str, tuple[set[str], set[str]]]:
+        """The folders of a root that hold documents, or folders with documents: "" is the root.
+
+        Of each the names of the documents in it, and those of what was seen there and left out.
+        """
+        return reading.folders(self._database, root)
+
     def warnings(self) -> list[str]:
         """What extractors noted about indexed documents, each with the path it is about."""
         return reading.warnings(self._database)

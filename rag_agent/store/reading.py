@@ -231,6 +231,27 @@ def skipped(database: Database, root: Root | None) -> list[Skipped]:
     return [Skipped(shown.path(row[0], row[1]), *row[2:]) for row in rows]
 
 
+def folders(database: Database, root: Root) -> dict[str, tuple[set[str], set[str]]]:
+    """As ``Store.folders``."""
+    return database.remembered(f"folders {root.id}", lambda: _folders(database, root))
+
+
+def _folders(database: Database, root: Root) -> dict[str, tuple[set[str], set[str]]]:
+    found: dict[str, tuple[set[str], set[str]]] = {"": (set(), set())}
+    for place, table in enumerate(("documents", "skipped")):
+        rows = database.rows(f"SELECT path FROM {table} WHERE root_id = ?", (root.id,))
+        for (path,) in rows:
+            folder, _, name = path.rstrip("/").rpartition("/")
+            if folder not in found and place == 0:
+                above = folder
+                while above and above not in found:
+                    found[above] = (set(), set())
+                    above = above.rpartition("/")[0]
+            if folder in found:
+                found[folder][place].add(name)
+    return found
+
+
 def page_coverage(
     database: Database, condition: str = "TRUE", bindings: Sequence[object] = ()
 ) -> list[tuple[int, str, Coverage]]:

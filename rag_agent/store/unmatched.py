@@ -116,7 +116,7 @@ VALUES: Mapping[str, Callable[[Database], Counter[str]]] = {
 """What there is of a field that takes words."""
 _SPANS: Mapping[str, str] = {
     "year": "SELECT min(year), max(year) FROM documents",
-    "created": "SELECT min(nullif(created, '')), max(created) FROM documents",
+    "created": "SELECT min(created), max(created) FROM documents WHERE created <> ''",
     "page": "SELECT 1, max(json_array_length(pages)) FROM documents WHERE pages <> '[]'",
     **{
         field: f"SELECT min(day), max(day) FROM (SELECT coalesce(nullif({column}, ''), "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rag_agent.embed import EmbeddingCache
     from rag_agent.sync.texts import TextCache
     from rag_agent.sync.walk import WalkRules
-    from rag_agent.types import Embedder, StoredDocument
+    from rag_agent.types import Embedder, Root
 
 _log = logging.getLogger(__name__)
 
@@ -30,19 +30,19 @@ _MOST_CHUNKS = 16  # that are embedded at once: about 150 ms
 def sync_changed(
     writing: AbstractContextManager[tuple[Store, WriteLock]],
     database: Path,
-    documents: Sequence[StoredDocument],
+    places: Sequence[tuple[Root, str]],
     rules: WalkRules,
     embedder: Embedder | None,
     cache: Callable[[], EmbeddingCache],
     texts: TextCache | None = None,
 ) -> bool:
-    """Sync these documents and embed their first chunks; false when that cannot be now."""
+    """Sync these files and embed their first chunks; false when that cannot be now."""
     try:
         with writing as (store, _):
-            for document in documents:
+            for root, path in places:
                 # A root that is not there now keeps what is indexed of it.
                 with suppress(WalkError):
-                    sync_file(store, document.root, document.path, rules, texts)
+                    sync_file(store, root, path, rules, texts)
         if embedder is not None:
             with Store.open(database) as store:
                 embed_pending(

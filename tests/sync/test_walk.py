@@ -491,10 +491,13 @@ def test_the_walk_yields_exactly_what_is_admitted(
     assert walked == [found for found in judged.values() if isinstance(found, Candidate)]
     # Each of the others is accounted for, itself or by a folder above it, but for environments.
     reported = {skip.path for skip in skipped}
+    environments = [str(p.parent.relative_to(root)) for p in root.rglob("pyvenv.cfg")]
     left = {
         path
         for path, found in judged.items()
-        if isinstance(found, Skipped) and not found.detail.startswith("a virtual environment")
+        if isinstance(found, Skipped)
+        and not found.detail.startswith("a virtual environment")
+        and not any(path.startswith(f"{folder}/") for folder in environments)
     }
     unaccounted = [
         path
