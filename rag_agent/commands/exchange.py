@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -143,6 +142,8 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
     Raises:
         StoreError: it cannot be written.
     """
+    import tempfile  # not for every command
+
     try:
         if path.exists() and not path.is_file():  # a pipe, a device
             with path.open("wb") as stream:
