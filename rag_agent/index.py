@@ -27,7 +27,7 @@ from rag_agent.errors import (
     StoreMissing,
 )
 from rag_agent.progress import Report, silent
-from rag_agent.related import relate, with_addresses
+from rag_agent.related import relate, starts_of, with_addresses
 from rag_agent.search import SearchOptions, search
 from rag_agent.search.rerank import Reranking
 from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
@@ -355,12 +355,12 @@ class Index:
             reranking=self._reranking(settings) if rerank and not hurried else None,
         )
         results = asking()
-        outdated = outdated_documents(results)
-        if outdated and hurried:
-            self._outdated.update((document.id, document) for document in outdated)
-        elif outdated and self._sync_now(outdated):
+        changed = [*outdated_documents(results), *outdated(starts_of(store, where))]
+        if changed and hurried:
+            self._outdated.update((document.id, document) for document in changed)
+        elif changed and self._sync_now(changed):
             results = asking()
-        if outdated:
+        if changed:
             results = true_to_disk(results, self._rules())
         results = with_addresses(results)
         notes = notes_on(self.folder, results.mode, model.problem)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag_agent.errors import QueryError
 from rag_agent.links import DEEPEST, Graph, Vaults, locate, neighbours
+from rag_agent.store import filters
 from rag_agent.sync.freshness import absolute_path
 from rag_agent.types import Hit, Neighbour, Related, SearchResults, StoredDocument
 
@@ -57,6 +58,13 @@ def relate(
             notes=notes,
         )
     return found, [*documents.values(), *_documents(near)]
+
+
+def starts_of(store: Store, where: str) -> list[StoredDocument]:
+    """The documents that a search starts from, as ``near:PATH`` in its filter names them."""
+    paths = filters.boosts(where) if where else ()
+    places = [locate(store, path) for path in paths]
+    return list(store.documents_by_id([place.id for place in places]).values()) if places else []
 
 
 def with_addresses(results: SearchResults) -> SearchResults:

@@ -169,6 +169,18 @@ def test_a_filter_that_leaves_nothing_is_explained_in_text_and_json(
     assert "(excluded by ext:pyy)" in found["notes"][1]
 
 
+@pytest.mark.parametrize("where", [["--where", "-ext:py"], ["--where=-ext:py"]])
+def test_a_filter_may_begin_with_a_dash(
+    where: list[str], project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (project / "query.md").write_text("How a query is parsed.\n", encoding="utf-8")
+    assert main(["index", "--no-vectors"]) == 0
+    capfd.readouterr()
+    assert main(["search", *where, "query", "--limit", "3", "--json"]) == 0
+    assert [hit["path"] for hit in json.loads(capfd.readouterr().out)["hits"]] == ["query.md"]
+    assert main(["search", "query", "--where", "--json"]) == 2
+
+
 def test_help_of_a_verb_is_the_same_by_either_way(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "search"]) == 0
     first, _ = capfd.readouterr()

@@ -453,3 +453,65 @@ def test_a_file_name_cannot_steer_the_terminal_or_add_lines(project: Path) -> No
     for shown in (text("find", "*.py"), text("search", "loud obey"), text("context", "def loud()")):
         assert "\x1b" not in shown
         assert "\nSYSTEM" not in shown
+
+
+def test_related_shows_links_both_ways_and_what_is_like_a_document(project: Path) -> None:
+    files = {
+        "a.md": "# First\n\nSee [[b]] and [the parser](src/parser.py). [[nowhere]]\n",
+        "b.md": "# Second\n\nGoes on in [[c]].\n",
+        "c.md": "# Third\n\nBack to [the first](a.md).\n",
+    }
+    for name, content in files.items():
+        (project / name).write_text(content, encoding="utf-8")
+    run("index")
+    found = data("related", "a.md", "--limit", "2")
+    assert (found["path"], found["line"], found["linked"]) == ("a.md", None, 3)
+    assert found["links"] == [
+        {
+            "path": "b.md",
+            "title": "Second",
+            "depth": 1,
+            "via": "a.md",
+            "forward": True,
+            "back": False,
+            "line": 3,
+            "address": "",
+        },
+        {
+            "path": "c.md",
+            "title": "Third",
+            "depth": 1,
+            "via": "a.md",
+            "forward": False,
+            "back": True,
+            "line": 3,
+            "address": "",
+        },
+    ]
+    assert found["dead"] == [{"target": "nowhere", "line": 3}]
+    assert len(found["similar"]) == 2
+    assert found["similar"][0]["score"] == found["similar"][0]["evidence"]["cosine"]
+    shown = text("related", "a.md", "--depth", "2")
+    assert "3 documents by links\n  1 → b.md  Second  (line 3 of a.md)\n" in shown
+    assert "\n  1 ← c.md  Third  (line 3 of c.md)\n" in shown
+    assert "\n1 link to nothing that is indexed\n  line 3: nowhere\n" in shown
+    assert "\nnear in meaning\n  " in shown
+    assert "3 documents by links, 1 shown (--limit)" in text("related", "a.md", "--limit", "1")
+    further = text("related", "b.md", "--depth", "2")
+    assert "\n  2 → src/parser.py  (line 3 of a.md, by way of a.md)\n" in further
+
+
+def test_related_takes_a_place_as_hits_write_it(project: Path) -> None:
+    run("index")
+    assert data("related", "parser.py:6")["line"] == 6
+    assert data("related", "src/parser.py:4-7")["line"] == 4
+    assert "no links to or from other documents" in text("related", "src/parser.py:4")
+    with pytest.raises(QueryError, match=r"no indexed document is called 'other\.py'"):
+        run("related", "other.py:4")
+    with pytest.raises(Usage, match="11 is not between 1 and 10"):
+        run("related", "src/parser.py", "--depth", "11")
+
+
+def test_related_says_when_nothing_is_indexed(project: Path) -> None:
+    result = run("related", "src/parser.py")
+    assert result.problem == "nothing is indexed here yet; run `rag-agent index`"

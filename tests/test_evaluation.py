@@ -13,6 +13,7 @@ import rag_agent
 from rag_agent.commands import VERBS, Result
 from rag_agent.commands.parsing import parse
 from rag_agent.errors import QueryError
+from rag_agent.index import Index
 from rag_agent.progress import Progress, Report, silent
 
 FILES = {
@@ -99,6 +100,51 @@ def test_a_run_over_nothing_indexed_is_an_error(
     assert not Path("run.jsonl").exists()
 
 
+def test_what_cannot_be_written_is_said_before_the_first_question(project: Path) -> None:
+    (project / "folder").mkdir()
+    (project / "file").write_text("", encoding="utf-8")
+    questions = project.parent.parent / "q.jsonl"
+    kept = questions.read_bytes()
+    asked: list[Progress] = []
+    for out, problem in (
+        ("folder", "cannot write folder: it is no file"),
+        (str(Path("file", "run.jsonl")), "cannot write "),
+        ("x" * 300, "cannot write x"),
+        (str(questions), "would destroy"),
+    ):
+        with pytest.raises(QueryError, match=problem):
+            run("eval", "run", "--queries", str(questions), "--out", out, report=asked.append)
+    assert asked == []
+    assert questions.read_bytes() == kept
+    assert sorted(path.name for path in project.iterdir()) == sorted(
+        [".pi", "file", "folder", *FILES]
+    )
+
+
+def test_questions_are_not_written_over_under_another_name(project: Path) -> None:
+    questions = project / "run.jsonl.partial"
+    questions.write_text(json.dumps(QUESTIONS[0]), encoding="utf-8")
+    with pytest.raises(QueryError, match=r"writing run\.jsonl would destroy run\.jsonl\.partial"):
+        run("eval", "run", "--queries", "run.jsonl.partial", "--out", "run.jsonl")
+    assert json.loads(questions.read_text(encoding="utf-8")) == QUESTIONS[0]
+
+
+def test_a_file_without_questions_makes_no_run(project: Path) -> None:
+    (project / "empty.jsonl").write_text("\n", encoding="utf-8")
+    with pytest.raises(QueryError, match=r"there is no question in empty\.jsonl"):
+        run("eval", "run", "--queries", "empty.jsonl", "--out", "run.jsonl")
+    assert not Path("run.jsonl").exists()
+
+
+def test_an_id_that_utf_8_cannot_hold_is_answered_and_scored(project: Path) -> None:
+    question = {**QUESTIONS[1], "id": "q\ud800", "repo": "\udc00"}
+    (project / "half.jsonl").write_text(json.dumps(question), encoding="utf-8")
+    run("eval", "run", "--queries", "half.jsonl", "--out", "run.jsonl", "--prefix", "src")
+    score = data("eval", "score", "run.jsonl", "--queries", "half.jsonl", "--by", "repo")
+    assert score["total"]["recall10"]["micro"] == 1.0
+    assert list(score["by"]) == ["\udc00"]
+
+
 def test_a_score_has_quality_recall_within_tokens_and_time(project: Path) -> None:
     answered("../../run.jsonl", "--prefix", "src", "--passages")
     result = run("eval", "score", "../../run.jsonl", "--queries", "../../q.jsonl", "--by", "repo")
@@ -152,6 +198,71 @@ def test_runs_are_drawn_under_their_names(project: Path, caplog: pytest.LogCaptu
     picture = Path(drawn[0]).read_text(encoding="utf-8")
     assert "words" in picture
     assert "another tool" in picture
+
+
+def test_pictures_are_not_drawn_into_a_file(project: Path) -> None:
+    pytest.importorskip("matplotlib", reason="drawn only with rag_agent[eval]")
+    answered("../../run.jsonl")
+    (project / "file").write_text("", encoding="utf-8")
+    for out in ("file", "file/plots"):
+        with pytest.raises(QueryError, match="cannot write file"):
+            run("eval", "plot", "../../run.jsonl", "--queries", "../../q.jsonl", "--out", out)
+
+
+def fit_questions(project: Path, *more: str) -> list[str]:
+    """What `eval fit` is called with: nine questions about an index by words alone."""
+    (project / "tests").mkdir()
+    for name, text in FILES.items():  # what is found as well, and does not answer
+        (project / "tests" / f"test_{name}").write_text(text, encoding="utf-8")
+    with Index(project, project.parent / "stores" / "one", "environment") as index:
+        index.sync(project, vectors=False)
+    asked = {
+        "parser.py": ("parse a query", "where are pairs split", "dict of pairs"),
+        "mailer.py": ("send mail", "deliver to the recipient", "which connection sends"),
+        "notes.md": ("call the dentist", "an appointment", "notes"),
+    }
+    rows = [
+        {"id": query, "query": query, "repo": "one", "relevant": [{"path": name}]}
+        for name, queries in asked.items()
+        for query in queries
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (project.parent / "fit.jsonl").write_text(lines, encoding="utf-8")
+    return ["eval", "fit", "../fit.jsonl", "../stores", *more]
+
+
+def test_weights_that_too_few_repositories_judge_are_doubted(project: Path) -> None:
+    result = run(*fit_questions(project, "--words"))
+    assert isinstance(result.data, dict)
+    assert result.data["words"][""]["n"] == 9
+    (warning,) = result.data["warnings"]
+    assert "too few repositories to judge by (1, of 8 that are needed)" in warning
+    assert result.text.endswith(f"warning: {warning}")
+
+
+def test_a_fit_says_how_many_questions_it_needs(project: Path) -> None:
+    words = fit_questions(project)
+    needs = "eval fit needs 8 questions or more"
+    with pytest.raises(QueryError, match=f"{needs} that find in an index with all vectors .*0 of"):
+        run(*words)
+    with pytest.raises(QueryError, match=f"{needs} that find both .*0 of 0 do"):
+        run("eval", "fit", "../fit.jsonl", "../elsewhere", "--words")
+    with pytest.raises(QueryError, match=f"{needs} that say what is relevant.* there are 3"):
+        run("eval", "fit", "../../q.jsonl", "../stores", "--words")
+
+
+def test_a_fit_whose_tables_cannot_be_written_ends_before_the_work(project: Path) -> None:
+    words = fit_questions(project)
+    asked: list[Progress] = []
+    (project / "folder").mkdir()
+    for more, problem in (
+        (["--out", "folder"], "cannot write folder: it is no file"),
+        (["--out", "../fit.jsonl"], "would destroy"),
+        (["--out", "weights.py", "--words"], "leave out --words"),
+    ):
+        with pytest.raises(QueryError, match=problem):
+            run(*words, *more, report=asked.append)
+    assert asked == []
 
 
 def test_evaluation_is_for_a_terminal_alone() -> None:

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import rag_agent
+from rag_agent.context.render import answer, render_results
 from rag_agent.errors import QueryError
 from rag_agent.index import Index
 from rag_agent.sync.lock import WriteLock
+from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Related
 
 FIXTURE = Path(__file__).resolve().parent.parent / "fixtures" / "vault"
@@ -178,6 +180,20 @@ def test_a_hit_in_a_vault_carries_what_opens_it_in_obsidian(index: Index) -> Non
     )
 
 
+def test_an_answer_for_a_model_has_the_addresses_and_counts_their_tokens(index: Index) -> None:
+    results = index.search("Vektorsuche wäre schön")
+    text = render_results(results)
+    assert "Ideen%20%F0%9F%92%A1\n" in text
+    made = answer(results)
+    for hit, numbers in made.shown:
+        assert hit.address in made.text
+        assert len(numbers) >= 3
+    lines = made.text.split("\n")[made.before :]
+    assert sum(len(numbers) for _, numbers in made.shown) == len(lines)
+    for budget in (200, 300, 500):
+        assert estimate_tokens(render_results(results, budget)) <= budget
+
+
 def test_a_folder_in_a_vault_has_the_addresses_of_the_vault(vault: Path) -> None:
     with rag_agent.open(vault / "Projekte") as index:
         index.sync(vectors=False)
@@ -302,6 +318,16 @@ def test_what_changed_since_the_last_sync_is_right_at_the_next_question(
     (vault / "Brücke.md").unlink()
     with pytest.raises(QueryError, match=r"no indexed document is called 'Brücke\.md'"):
         index.related("Brücke.md")
+
+
+def test_a_search_starts_from_a_note_as_it_is_now(index: Index, vault: Path) -> None:
+    write(vault / "Insel.md", "Nun nach [[Archiv/Notiz]].\n")
+    near = index.search("Notiz", limit=20, where="near:Insel.md")
+    assert near.hits[0].path == "Archiv/Notiz.md"
+    assert near.hits[0].signals["links"] > 0
+    (vault / "Insel.md").unlink()
+    with pytest.raises(QueryError, match=r"no indexed document is called 'Insel\.md'"):
+        index.search("Notiz", where="near:Insel.md")
 
 
 def test_while_another_process_writes_changed_files_are_named(index: Index, vault: Path) -> None:

@@ -48,11 +48,13 @@ A folder in the layout of BEIR (queries.jsonl, qrels/test.tsv) does as well."""
 def eval_run(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Answer every question; an interrupted run goes on from where it was."""
     from rag_agent.eval.naming import renaming
+    from rag_agent.eval.outputs import check_file
     from rag_agent.eval.run import run_queries
     from rag_agent.eval.topics import read_topics
 
-    out = Path(arguments.out)
-    topics = read_topics(Path(arguments.queries))
+    out, queries = Path(arguments.out), Path(arguments.queries)
+    topics = read_topics(queries)
+    check_file(out, queries, queries / "queries.jsonl", queries / "qrels" / "test.tsv")
     with open_index() as opened:
         status = opened.status()
         if not status.documents:
@@ -146,6 +148,7 @@ def eval_compare(open_index: Opener, arguments: Namespace, report: Report) -> Re
 def eval_plot(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """SVG files."""
     from rag_agent.eval.drawing import draw
+    from rag_agent.eval.outputs import check_folder
     from rag_agent.eval.published import read_published
     from rag_agent.eval.run import read_times
 
@@ -156,6 +159,7 @@ def eval_plot(open_index: Opener, arguments: Namespace, report: Report) -> Resul
     if arguments.published is not None:
         for collection in sorted({topic.collection for topic in topics}):
             published += read_published(Path(arguments.published), collection)
+    check_folder(Path(arguments.out))
     drawn = draw(topics, runs, published, Path(arguments.out))
     if not drawn:
         raise QueryError("the runs have neither times nor tokens to draw; write them by `eval run`")
@@ -170,7 +174,8 @@ def eval_plot(open_index: Opener, arguments: Namespace, report: Report) -> Resul
     Argument("--out", "write the tables here (rag_agent/search/weights.py); else only judge them",
              "FILE", values="path"),
     Argument("--words", "without vectors: words alone"),
-    detail="Prints what weights reach on repositories that they were not fitted to. Indexes are\n"
+    detail="Prints what weights reach on repositories that they were not fitted to, and where a\n"
+    "set has too few of them (below 8) to judge by. It needs 8 questions or more. Indexes are\n"
     "those that scripts/evaluate.py leaves in WORK/stores; those without all vectors take part\n"
     "in the weights of words alone only.",
     terminal=True,
@@ -179,22 +184,31 @@ def eval_fit(open_index: Opener, arguments: Namespace, report: Report) -> Result
     """Cross-validate, then fit to everything."""
     from rag_agent.embed import DEFAULT, load
     from rag_agent.eval import fit
+    from rag_agent.eval.enough import doubts, require_labels, require_usable
+    from rag_agent.eval.outputs import check_file, write_lines
     from rag_agent.eval.topics import read_topics
 
     given = arguments.collections
     if len(given) % 2:
         raise QueryError("eval fit needs pairs: a file of questions, the folder of their indexes")
+    out = None if arguments.out is None else Path(arguments.out)
+    if out is not None and arguments.words:
+        raise QueryError("--out writes the weights with vectors too; leave out --words, or --out")
+    asked = [read_topics(Path(queries)) for queries in given[::2]]
+    require_labels([topic for topics in asked for topic in topics])
+    if out is not None:
+        check_file(out, *map(Path, given[::2]))
     embedder = None if arguments.words else load(DEFAULT)
     judged: list[fit.Judged] = []
-    for queries, stores in zip(given[::2], given[1::2], strict=True):
-        judged += fit.judge(read_topics(Path(queries)), Path(stores), embedder, report)
-    if not any(one.relevant.any() for one in judged):
-        raise QueryError("no question found what answers it; are the indexes STORES/<repo>/rag.db?")
+    for topics, stores in zip(asked, given[1::2], strict=True):
+        judged += fit.judge(topics, Path(stores), embedder, report)
     modes = ("words",) if arguments.words else ("hybrid", "words")
+    for mode in modes:
+        require_usable(judged, words=mode == "words")
     reached = {mode: fit.cross_validate(judged, words=mode == "words") for mode in modes}
-    if arguments.out is not None and not arguments.words:
+    if out is not None:
         tables = fit.write_tables(fit.fit(judged), fit.fit(judged, words=True))
-        Path(arguments.out).write_text(tables, encoding="utf-8", newline="\n")
+        write_lines(out, tables.splitlines())
     lines = [f"{'':30}{'n':>6}{'ndcg10':>9}{'macro':>9}{'recall10':>10}"]
     lines += [
         f"{mode + ', ' + name:30}{row['n']:6.0f}{row['ndcg10']:9.4f}{row['ndcg10_macro']:9.4f}"
@@ -202,7 +216,9 @@ def eval_fit(open_index: Opener, arguments: Namespace, report: Report) -> Result
         for mode, rows in reached.items()
         for name, row in rows.items()
     ]
-    return Result(reached, "\n".join(lines))
+    doubtful = doubts(judged)
+    lines += [f"warning: {doubt}" for doubt in doubtful]
+    return Result({**reached, "warnings": doubtful}, "\n".join(lines))
 
 
 def _labelled(path: str) -> list[Topic]:

@@ -141,7 +141,7 @@ def _with_values(verb: Verb, words: list[str]) -> list[str]:
 
 def _protected(verb: Verb, words: list[str]) -> list[str]:
     """``-vendor/`` is a pattern to remove, not the options -v, -e, -n."""
-    if not any(argument.dashes for argument in verb.arguments):
+    if not any(argument.dashes and not argument.option for argument in verb.arguments):
         return words
     options = {"-h", "--help", "--"}
     for argument in (*verb.arguments, *GLOBAL_OPTIONS):

@@ -37,7 +37,7 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     "find the files and lines that answer a question",
     Argument("query", "a question in plain words, or names from the code", many="+"),
     Argument("--limit", "files to show (default: 10)", "N", type=whole_number(1, 1000), default=10),
-    Argument("--where", f"narrow: {GRAMMAR}", "FILTER", default=""),
+    Argument("--where", f"narrow: {GRAMMAR}", "FILTER", default="", dashes=True),
     Argument("--explain", "say why each hit stands where it stands"),
     detail="Words and meaning count together; a hit is a file with its best passage.",
 )  # fmt: skip

@@ -16,11 +16,20 @@ from rag_agent.tokens import split_identifier
 if TYPE_CHECKING:
     from rag_agent.types import Kind
 
+_AUTHOR = 100  # characters
 _DESCRIPTION = 350  # characters; three or four sentences
 
 
-def card_text(path: str, kind: Kind, title: str, text: str, names: Sequence[str]) -> str:
-    """Path, the file's name in words, the title, what the file says of itself, its names.
+def card_text(
+    path: str,
+    kind: Kind,
+    title: str,
+    text: str,
+    names: Sequence[str],
+    author: str = "",
+    year: int | None = None,
+) -> str:
+    """Path, the file's name in words, the title, what it says of itself, author, names.
 
     ``text`` is the beginning of the file, ``names`` are those it defines, as written, or its
     headings. Names of code are given in words, each once: as written they rank no better (semble
@@ -32,7 +41,8 @@ def card_text(path: str, kind: Kind, title: str, text: str, names: Sequence[str]
         named = dict.fromkeys(part for name in names for part in split_identifier(name))
     else:
         named = dict.fromkeys(heading.rpartition(" > ")[2] for heading in names)
-    lines = [path, words, "" if title in path else title, description, " ".join(named)]
+    by = f"{author[:_AUTHOR]}{f', {year}' if year else ''}" if author else ""
+    lines = [path, words, "" if title in path else title, description, by, " ".join(named)]
     return "\n".join(line for line in lines if line)
 
 

@@ -49,13 +49,13 @@ def draw(
     for name, (run, times) in runs.items():
         scored = score_run(topics, one_a_file(run), times=times)
         measure = primary_measure(scored["total"])
-        if scored["latency"]["n"]:
+        if scored["latency"].get("p50"):  # a time of 0 has no place on a logarithmic scale
             quality = scored["total"][measure]["macro"]
             points.append(Point(name, quality, scored["latency"]["p50"]))
     for other in published:
         value = other.on(measure, repositories)
         quality = other.measures.get(measure) if value is None else value
-        if other.p50_ms is not None and quality is not None:
+        if other.p50_ms and quality is not None:
             points.append(Point(other.name, quality, other.p50_ms, ours=False))
     if any(point.ours for point in points):
         drawn.append(folder / f"{prefix}quality-time.svg")

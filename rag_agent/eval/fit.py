@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rag_agent.errors import QueryError
 from rag_agent.eval.measures import ndcg, recall
 from rag_agent.eval.naming import prefix_below, renaming
+from rag_agent.eval.softmax import minimise
 from rag_agent.eval.topics import Topic
 from rag_agent.progress import Progress, Report, silent
 from rag_agent.search.candidates import find_candidates
@@ -41,9 +43,6 @@ RIDGE = 5e-4  # of the mean loss of a question; ten times less or more costs 0.0
 HARDEST = 40  # files that a relevant one is compared with
 FOLDS = 8
 _ROUNDS = 3  # the hardest files depend on the weights
-_STEPS = 25  # of Newton's method, which mostly needs eight
-_LONGEST_STEP = 5.0
-_CLOSE = 1e-3
 
 Table = Mapping[str, tuple[float, float, float]]
 
@@ -88,7 +87,7 @@ def judge(
     """
     by_repo: dict[str, list[Topic]] = {}
     for topic in topics:
-        if topic.relevant and (stores / topic.repo / "rag.db").is_file():
+        if topic.relevant and _has_index(stores / topic.repo):
             by_repo.setdefault(topic.repo, []).append(topic)
     total, done = sum(map(len, by_repo.values())), 0
     for repo, asked in sorted(by_repo.items()):
@@ -101,6 +100,13 @@ def judge(
                 yield _judged(store, reader, topic, rename)
                 done += 1
     report(Progress("answer", total, total))
+
+
+def _has_index(folder: Path) -> bool:
+    try:
+        return (folder / "rag.db").is_file()
+    except OSError:  # a repository's name that is no name of a folder
+        return False
 
 
 def _with_all_vectors(store: Store, embedder: Embedder | None) -> Embedder | None:
@@ -141,6 +147,9 @@ def fit(judged: Sequence[Judged], *, words: bool = False, ridge: float = RIDGE) 
     """The weights of each signal: in code for short questions, more for long ones; in prose.
 
     Collections weigh the same whatever their size. With ``words`` meaning is left out.
+
+    Raises:
+        QueryError: there is nothing to fit to, or what there is says that words mean nothing.
     """
     return _table(_with_fixed(_fitted(judged, words, ridge)))
 
@@ -151,6 +160,9 @@ def cross_validate(
     """By collection ``{"ndcg10", "ndcg10_macro", "recall10", "n"}`` with repositories left out.
 
     The document sets have one repository each and are split by question.
+
+    Raises:
+        QueryError: as ``fit``, where one part is left out.
     """
     single = {c for c in {j.collection for j in judged} if _repositories(judged, c) < folds}
     fold_of = [
@@ -166,6 +178,15 @@ def cross_validate(
                 by_repo = ranked.setdefault(one.collection, {})
                 by_repo.setdefault(one.repo, []).append(_measured(one, weights, words))
     return {name: _means(by_repo) for name, by_repo in sorted(ranked.items())}
+
+
+def usable(judged: Sequence[Judged], words: bool) -> list[Judged]:
+    """Those that weights can be fitted to: they found a file that answers, and one that does not.
+
+    Without ``words`` only those by meaning as well.
+    """
+    both = [one for one in judged if one.relevant.any() and not one.relevant.all()]
+    return both if words else [one for one in both if one.hybrid]
 
 
 def write_tables(hybrid: Table, words_only: Table) -> str:
@@ -205,16 +226,16 @@ def _fitted(judged: Sequence[Judged], words: bool, ridge: float) -> Array:
     sizes: dict[str, int] = {}
     for one in judged:
         sizes[one.collection] = sizes.get(one.collection, 0) + 1
-    usable = [one for one in judged if one.relevant.any() and not one.relevant.all()]
-    if not words:
-        usable = [one for one in usable if one.hybrid]
+    fitted = usable(judged, words)
+    if not fitted:
+        raise QueryError("no question is left to fit weights to; give more of them")
     left = _left_to_labels()
-    features = [_features(one, words) * left for one in usable]
+    features = [_features(one, words) * left for one in fitted]
     weights = np.zeros(3 * len(KEYS))
     weights[KEYS.index("words: best passages")] = 1.0
     for number in range(_ROUNDS):
         rows, shares = [], []
-        for one, table in zip(usable, features, strict=True):
+        for one, table in zip(fitted, features, strict=True):
             others = table[~one.relevant]
             hardest = others[np.argsort(-(others @ weights), kind="stable")[:HARDEST]]
             answers = table[one.relevant]
@@ -225,40 +246,10 @@ def _fitted(judged: Sequence[Judged], words: bool, ridge: float) -> Array:
                 group[len(hardest) + 1 :] = np.nan
                 rows.append(group)
                 shares.append(1 / (len(answers) * sizes[one.collection]))
-        weights = _newton(
+        weights = minimise(
             np.stack(rows), np.array(shares) / sum(shares), ridge, weights * (number > 0)
         )
     return weights
-
-
-def _newton(groups: Array, shares: Array, ridge: float, start: Array) -> Array:
-    """Minimise the mean of -log softmax of each group's first row, with a ridge.
-
-    ``groups`` has the shape (groups, rows, weights); rows of NaN are no files.
-    """
-    absent = np.isnan(groups[:, :, 0])
-    filled = np.where(absent[:, :, None], 0.0, groups).astype(np.float32)
-    used = np.flatnonzero(np.any(filled != 0, axis=(0, 1)))
-    filled = np.ascontiguousarray(filled[:, :, used])
-    weights = start[used]
-    for _ in range(_STEPS):
-        logits = np.where(absent, -np.inf, filled @ weights.astype(np.float32))
-        chances = np.exp(logits - logits.max(axis=1, keepdims=True))
-        chances /= chances.sum(axis=1, keepdims=True)
-        weighed = chances * shares[:, None]
-        means = np.einsum("gr,grw->gw", chances, filled)
-        slope = 2 * ridge * weights + shares @ (means - filled[:, 0])
-        rooted = (filled * np.sqrt(weighed)[:, :, None].astype(np.float32)).reshape(-1, len(used))
-        spread = means * np.sqrt(shares)[:, None]
-        curve = rooted.T @ rooted - spread.T @ spread + 2 * ridge * np.eye(len(used))
-        step = np.linalg.solve(curve.astype(np.float64), slope)
-        # Far from the end a whole step may overshoot.
-        weights = weights - step * min(1.0, _LONGEST_STEP / max(float(np.linalg.norm(step)), 1e-9))
-        if np.abs(step).max() < _CLOSE:
-            break
-    whole = np.zeros(groups.shape[2])
-    whole[used] = weights
-    return whole
 
 
 def _measured(one: Judged, weights: Array, words: bool) -> tuple[float, float]:
@@ -283,7 +274,10 @@ def _means(by_repo: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, fl
 
 def _table(weights: Array) -> Table:
     """The weights in units of the blend: the best file by words and meaning has 1 from these."""
-    rows = (weights / _unit(weights)).reshape(3, len(KEYS)).T
+    unit = _unit(weights)
+    if not unit > 0:
+        raise QueryError("by these questions neither words nor meaning find anything; give others")
+    rows = (weights / unit).reshape(3, len(KEYS)).T
     return {
         key: (round(float(row[0]), 4), round(float(row[1]), 4), round(float(row[2]), 4))
         for key, row in zip(KEYS, rows, strict=True)

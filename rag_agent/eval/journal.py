@@ -38,8 +38,8 @@ class Journal:
     def _read(self) -> list[str]:
         if not self._path.is_file():
             return []
-        header, *names = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
-        return names if header == self._header else []
+        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return lines[1:] if lines[:1] == [self._header] else []
 
 
 def fingerprint(*inputs: str) -> str:

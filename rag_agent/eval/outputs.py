@@ -30,17 +30,22 @@ def check_file(out: Path, *kept: Path) -> None:
         for path in kept:
             if any(one.exists() and path.exists() and one.samefile(path) for one in written):
                 raise QueryError(f"writing {out} would destroy {path}; give it another name")
-        _try(out.parent)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        # The longest of the names, which may be too long; it is a left-over or not there.
+        written[-1].touch()
+        written[-1].unlink()
 
 
 def check_folder(folder: Path) -> None:
-    """Make a folder that files will be written to, and try it.
+    """Find out whether a folder that files will be written to can be had; it is not made.
 
     Raises:
-        QueryError: it is a file, or nothing can be written there.
+        QueryError: it, or what is above it, is a file, or nothing can be written there.
     """
     with writing(folder):
-        _try(folder)
+        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        with tempfile.TemporaryFile(dir=there):
+            return
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
@@ -53,13 +58,16 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
     """
     temporary = path.with_name(path.name + _TEMPORARY)
     with writing(path):
-        temporary.write_text(
-            "".join(f"{line}\n" for line in lines),
-            encoding="utf-8",
-            errors="backslashreplace",
-            newline="\n",
-        )
-        temporary.replace(path)
+        try:
+            temporary.write_text(
+                "".join(f"{line}\n" for line in lines),
+                encoding="utf-8",
+                errors="backslashreplace",
+                newline="\n",
+            )
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -69,9 +77,3 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise QueryError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _try(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        return

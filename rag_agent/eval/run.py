@@ -24,7 +24,7 @@ from rag_agent.types import Chunk, Hit, SearchResults
 # of the second, then one of each: one a file hits the changed lines of 61 % of bug fixes, this plan
 # of 75 %, and further ones cost reading.
 PASSAGES_OF_SECOND = 2
-_LONGEST_MS = 1e9  # more than eleven days for one question is no time that was taken
+_LONGEST_MS = 10**9  # more than eleven days for one question is no time that was taken
 _log = logging.getLogger(__name__)
 
 

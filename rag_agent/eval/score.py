@@ -54,11 +54,19 @@ class _Judged:
     @property
     def primary(self) -> Mapping[str, int]:
         """Files that answer by themselves; all of them where none is marked."""
-        return {t.path: t.relevance for t in self.targets if t.primary} or self.grades
+        return _grades([t for t in self.targets if t.primary]) or self.grades
 
     @property
     def lines(self) -> Sequence[Qrel]:
         return [target for target in self.targets if target.start is not None]
+
+
+def _grades(targets: Sequence[Qrel]) -> dict[str, int]:
+    """The grade of each file: the highest of its places."""
+    grades: dict[str, int] = {}
+    for target in targets:
+        grades[target.path] = max(target.relevance, grades.get(target.path, 0))
+    return grades
 
 
 def _ndcg_primary(judged: _Judged) -> float:
@@ -132,7 +140,7 @@ def score_topic(topic: Topic, results: Sequence[Result], way: Way | None = None)
         results=results,
         files=list(dict.fromkeys(result.path for result in results)),
         targets=topic.relevant,
-        grades={target.path: target.relevance for target in topic.relevant},
+        grades=_grades(topic.relevant),
         way=way,
         reader=Reader(results if way else (), whole=way == "places"),
     )

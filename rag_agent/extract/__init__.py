@@ -1,7 +1,8 @@
 """File → Document: one module per format, named after it; the package finds its own modules.
 
 A new format is one module with a function under ``@extractor("name")``, where the name is that of
-its row in ``languages.py``.
+its row in ``languages.py``. What formats share: ``archive`` (zip), ``safe_xml``, ``ooxml``,
+``metadata``, ``tables`` and ``plain`` text; HTML is the way into Markdown for most.
 """
 
 from __future__ import annotations

@@ -51,6 +51,8 @@ _IMPORTS: Mapping[str, Extractor] = {
     ".rtf": rtf.read,
 }
 _CHARTS = re.compile(r"word/charts/chart\d*\.xml")
+# Word takes the name of the file for a description where nobody wrote one.
+_FILE_NAME = re.compile(r".*\.(?:png|jpe?g|gif|bmp|emf|wmf|tiff?|svg|webp)|", re.IGNORECASE)
 _DIAGRAMS = re.compile(r"word/diagrams/data\d*\.xml")
 
 
@@ -112,4 +114,5 @@ def _plain(part: bytes) -> bytes:
 def _description(image: Any) -> list[Any]:
     from mammoth.html import text
 
-    return [text(image.alt_text)] if image.alt_text else []
+    words = image.alt_text or ""
+    return [] if _FILE_NAME.fullmatch(words) else [text(f" {words} ")]

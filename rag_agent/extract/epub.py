@@ -39,6 +39,7 @@ def read(data: bytes, path: str) -> Document:
     items = {item.get("id", ""): item for item in package.iter() if _name(item) == "item"}
     names = _names(archive, place, items)
     locked = _locked(archive)
+    parts = set(archive.namelist())
     blocks: list[str] = []
     warnings: dict[str, None] = {}
     for reference in (item for item in package.iter() if _name(item) == "itemref"):
@@ -48,7 +49,7 @@ def read(data: bytes, path: str) -> Document:
         page = _resolved(place, item.get("href", ""))
         if page in locked:
             raise ExtractError(path, "encrypted", "the book is under digital rights management")
-        if page not in archive.namelist():
+        if page not in parts:
             warnings[f"a chapter is missing: {page}"] = None
             continue
         source, said = decode(archive.read(page))

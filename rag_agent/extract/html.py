@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from copy import copy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rag_agent.extract.encoding import decode
+from rag_agent.extract.html_tables import tidy_tables
 from rag_agent.extract.languages import language_of
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import properties
@@ -17,6 +17,7 @@ from rag_agent.types import Document
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
+    from bs4.element import PageElement
 
 # Not content: code, drawings, the way around the site.
 _DROPPED = frozenset(
@@ -45,10 +46,8 @@ _META = {
     "article:modified_time": "modified",
     "dc.publisher": "publisher",
 }
-_CELLS = ("td", "th")
-# Of cells that span rows, in a page: more are no table that was made for reading.
-_MOST_COPIES = 5_000
-_WITHIN_PAGE = re.compile("#")
+_EMPHASIS = ("b", "strong", "i", "em", "s", "del")
+_WITHIN_PAGE = re.compile("^#")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*\n\s*")
 _TRAILING = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
 
@@ -120,10 +119,8 @@ def _soup(source: str) -> BeautifulSoup:
         instruction.extract()
     for element in soup.find_all(_is_dropped):
         element.decompose()
-    copies = 0
-    for cell in soup.find_all(_CELLS, rowspan=True):
-        if copies < _MOST_COPIES:
-            copies += _repeat_below(cell)
+    tidy_tables(soup)
+    _join_words(soup)
     for anchor in soup.find_all("a", href=_WITHIN_PAGE):  # permalinks of headings, above all
         if any(character.isalnum() for character in anchor.get_text()):
             anchor.unwrap()
@@ -139,35 +136,19 @@ def _is_instruction(text: object) -> bool:
     return isinstance(text, ProcessingInstruction)
 
 
-def _repeat_below(cell: Tag) -> int:
-    """Put a copy of a cell that spans rows into each, so that every row says all and is aligned.
-
-    Returns the number of copies.
-    """
-    written = str(cell["rowspan"])
-    del cell["rowspan"]
-    row = cell.find_parent("tr")
-    count = min(int(written), _MOST_COPIES) - 1 if written.isdecimal() else 0
-    if row is None or count < 1:
-        return 0
-    place = sum(_width(before) for before in cell.find_previous_siblings(_CELLS))
-    rows_below = row.find_next_siblings("tr", limit=count)
-    for below in rows_below:
-        cells = below.find_all(_CELLS, recursive=False)
-        column = 0
-        for other in cells:
-            if column >= place:
-                other.insert_before(copy(cell))
-                break
-            column += _width(other)
-        else:
-            below.append(copy(cell))
-    return len(rows_below)
+def _join_words(soup: BeautifulSoup) -> None:
+    """Take marks of emphasis out of the middle of words: ``j**um**ped`` is found by nobody."""
+    for element in soup.find_all(_EMPHASIS):
+        text = element.get_text()
+        before, after = element.previous_sibling, element.next_sibling
+        if (text[:1].isalnum() and _text_of(before)[-1:].isalnum()) or (
+            text[-1:].isalnum() and _text_of(after)[:1].isalnum()
+        ):
+            element.unwrap()
 
 
-def _width(cell: Tag) -> int:
-    columns = str(cell.get("colspan") or "1")
-    return int(columns) if columns.isdecimal() else 1
+def _text_of(neighbour: PageElement | None) -> str:
+    return neighbour.get_text() if neighbour is not None else ""
 
 
 def _is_dropped(element: Tag) -> bool:

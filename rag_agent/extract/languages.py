@@ -194,12 +194,15 @@ _CONVERTED: tuple[tuple[str, str], ...] = (
     ("odp", ".odp .otp .fodp"),
     ("ods", ".ods .ots .fods"),
     ("odt", ".odt .ott .fodt"),
-    ("office97", ".doc .dot .xls .xlt .ppt .pps .pot"),  # named, so that the sync says what to do
+    (
+        "office97",
+        ".doc .dot .xls .xlt .ppt .pps .pot .msg",
+    ),  # named, so that the sync says what to do
     ("pdf", ".pdf"),
     ("pptx", ".pptx .pptm .ppsx .ppsm .potx .potm"),
     ("rtf", ".rtf"),
     ("svg", ".svg"),
-    ("xlsx", ".xlsx .xlsm .xltx .xltm"),
+    ("xlsx", ".xlsx .xlsm .xltx .xltm .xlsb"),
 )
 _DATA: tuple[tuple[str, str], ...] = (
     ("bibtex", ".bib"),
@@ -228,6 +231,7 @@ _DATA: tuple[tuple[str, str], ...] = (
     ("jsonc", ".jsonc .code-workspace"),
     ("jsonl", ".jsonl .ndjson"),
     ("kdl", ".kdl"),
+    ("log", ".log"),
     ("mermaid", ".mmd .mermaid"),
     ("plantuml", ".puml .plantuml"),
     (

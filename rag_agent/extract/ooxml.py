@@ -72,8 +72,11 @@ def _rounded(value: str) -> str:
 
 def transitional(archive: zipfile.ZipFile, data: bytes, main: str) -> io.BytesIO:
     """The file itself, or its transitional twin when the part ``main`` is strict."""
-    if main not in archive.namelist() or _STRICT_MARK not in archive.read(main)[:4096]:
+    if main not in archive.namelist():
         return io.BytesIO(data)
+    with archive.open(main) as part:
+        if _STRICT_MARK not in part.read(4096):
+            return io.BytesIO(data)
     return io.BytesIO(repacked(archive, lambda part: _STRICT.sub(_renamed, part)))
 
 

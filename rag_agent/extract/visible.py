@@ -1,8 +1,9 @@
 """The lines of Markdown that a reader sees as text: no code, no comments.
 
-Written by hand and not left to a CommonMark parser, for the time it takes: of 4,500 notes
-markdown-it-py reads the links in half a minute, this in a second, and neither ``[[links]]`` nor
-``%%comments%%`` nor ``#tags`` are CommonMark. The tests hold it against that parser.
+Written by hand and not left to a CommonMark parser: neither ``[[links]]`` nor ``%%comments%%`` nor
+``#tags`` are CommonMark, so that most of this would be needed all the same, and of 6,289 notes
+markdown-it-py takes 10.7 s where this takes 1.5 with links and tags. The tests hold it against that
+parser.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def _reason(store: Store, where: Filter) -> str:
         each = ", ".join(f"{clause.text} {count:,}" for clause, count in counts)
         return f"each term matches documents ({each}), no document matches all of them."
     return " ".join(
-        f"{clause.text} matches no document{_there(store, clause)}." for clause in empty
+        f"{clause.text} matches no document; {_there(store, clause)}" for clause in empty
     )
 
 
@@ -54,17 +54,17 @@ def _there(store: Store, clause: Clause) -> str:
     field = clause.field
     if field in COMPARABLE or field in ("after", "before"):
         span = store.filter_span(field)
-        return f"; {field} here: {span[0]} to {span[1]}" if span else f"; none has any {field}"
+        return f"{field} here: {span[0]} to {span[1]}." if span else f"none has any {field}."
     known = store.filter_values(field)
     if not known:
-        return f"; none has any {field}"
+        return f"none has any {field}."
     counts = {value.casefold(): (value, count) for value, count in reversed(known)}
     near = [counts[one] for one in like(_word(clause.value), list(counts))]
     if near and not clause.text.startswith("-"):
-        return f"; did you mean {_listed(near)}?"
+        return f"did you mean {_listed(near)}?"
     more = len(known) - _VALUES_SHOWN
     others = f" and {more:,} more" if more > 0 else ""
-    return f"; {_PLURALS[field]} here: {_listed(known[:_VALUES_SHOWN])}{others}"
+    return f"{_PLURALS[field]} here: {_listed(known[:_VALUES_SHOWN])}{others}."
 
 
 _PLURALS = {

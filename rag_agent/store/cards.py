@@ -24,13 +24,16 @@ _REMEMBERED = 10_000  # cards, of 1.5 KB with 384 dimensions
 _NAMES = 90  # more do not fit in the window of any model that reads a page at a time
 
 
-def digest_of(document: Document, chunks: Sequence[Chunk]) -> bytes:
+def digest_of(document: Document, chunks: Sequence[Chunk], author: str, year: object) -> bytes:
     """Changes whenever what the document's card is made of does."""
     found: dict[str, None] = {}
     for chunk in chunks:
         found.update((storable(definition.name), None) for definition in chunk.definitions)
     names = list(found)[:_NAMES] or _distinct([storable(chunk.heading) for chunk in chunks])
-    parts = (document.path, document.kind, document.title, chunks[0].text if chunks else "", *names)
+    first = chunks[0].text if chunks else ""
+    parts = [document.path, document.kind, document.title, first, *names]
+    if author:
+        parts += [author, str(year)]
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = part.encode("utf-8", "backslashreplace")
@@ -58,15 +61,17 @@ def pending(database: Database, model_id: int, limit: int, after: int = 0) -> li
     """As ``Store.pending_cards``, by id."""
     with database.snapshot():
         rows = database.rows(
-            "SELECT d.id, d.card_digest, d.path, d.kind, d.title, coalesce(("
+            "SELECT d.id, d.card_digest, d.path, d.kind, d.title, d.author, d.year, coalesce(("
             "    SELECT text FROM document_chunks WHERE document_id = d.id "
             "    ORDER BY position LIMIT 1), '') "
             f"FROM documents AS d WHERE d.id > ? AND {_WITHOUT} ORDER BY d.id LIMIT ?",
             (after, model_id, max(limit, 0)),
         )
         return [
-            PendingCard(identifier, digest, path, kind, title, text, _names(database, identifier))
-            for identifier, digest, path, kind, title, text in rows
+            PendingCard(
+                document, digest, path, kind, title, text, _names(database, document), author, year
+            )
+            for document, digest, path, kind, title, author, year, text in rows
         ]
 
 

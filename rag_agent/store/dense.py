@@ -72,14 +72,17 @@ def forget(database: Database, keep: int | None = None) -> int:
 def pending(database: Database, model_id: int, limit: int, after: int = 0) -> list[Pending]:
     """Chunks with an id above ``after`` that lack a vector of the model, by id."""
     rows = database.rows(
-        "SELECT c.id, d.path, d.title, c.heading, c.text "
+        "SELECT c.id, d.path, d.title, c.heading, c.text, d.description, d.tags "
         "FROM document_chunks AS c JOIN documents AS d ON d.id = c.document_id "
         "WHERE c.id > ? AND NOT EXISTS ("
         "    SELECT 1 FROM vectors AS v WHERE v.chunk_id = c.id AND v.model_id = ?"
         ") ORDER BY c.id LIMIT ?",
         (after, model_id, max(limit, 0)),
     )
-    return [Pending(*row) for row in rows]
+    return [
+        Pending(identifier, path, title, heading, text, description, tuple(json.loads(tags)))
+        for identifier, path, title, heading, text, description, tags in rows
+    ]
 
 
 def count_pending(database: Database, model_id: int) -> int:

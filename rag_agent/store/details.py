@@ -1,4 +1,4 @@
-"""What filters compare of a document beside its path: columns made of what extractors found."""
+"""What is known of a document beside its text: columns made of what extractors found."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ _AUTHOR = ("author", "authors", "creator")
 _CREATED = ("created", "date created", "created_at")
 _MODIFIED = ("modified", "updated", "lastmod", "last_modified", "date modified", "updated_at")
 _YEAR = ("year",)
+_DESCRIPTION = ("description", "summary", "abstract", "subtitle")
+_LONGEST_DESCRIPTION = 300  # characters: it stands above each chunk, in a window of some 1,000
 
 
 def details(title: str, day: str, metadata: Mapping[str, str]) -> dict[str, object]:
@@ -23,12 +25,14 @@ def details(title: str, day: str, metadata: Mapping[str, str]) -> dict[str, obje
     """
     by_key = {key.casefold(): value for key, value in metadata.items()}
     author = storable(" ".join(_first(by_key, _AUTHOR).split()))
+    description = storable(" ".join(_first(by_key, _DESCRIPTION).split()))
     created = iso_day(_first(by_key, _CREATED)) or day
     year = re.fullmatch("[0-9]{4}", _first(by_key, _YEAR).strip())
     dated = day or created
     return {
         "author": author,
         "author_plain": plain(author),
+        "description": description[:_LONGEST_DESCRIPTION].rstrip(),
         "title_plain": plain(title),
         "created": created,
         "modified": iso_day(_first(by_key, _MODIFIED)),

@@ -272,7 +272,7 @@ _LINKS = (
 
 
 def _details(database: Database) -> None:
-    """Authors, titles, dates and years for filters, of what is there from what is stored of it."""
+    """Author, dates, year and more, of documents that are there from what is stored of them."""
     from rag_agent.store.details import details
 
     for column in _DETAILS:
@@ -292,6 +292,7 @@ _DETAILS = (
     "author TEXT NOT NULL DEFAULT ''",  # as written, several joined by "; "
     "author_plain TEXT NOT NULL DEFAULT ''",  # without regard to case and accents
     "title_plain TEXT NOT NULL DEFAULT ''",
+    "description TEXT NOT NULL DEFAULT ''",
     "created TEXT NOT NULL DEFAULT ''",  # YYYY-MM-DD, or ''
     "modified TEXT NOT NULL DEFAULT ''",  # as the document says; '' where its file's time counts
     "year INTEGER",

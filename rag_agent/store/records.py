@@ -26,13 +26,15 @@ DOCUMENT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A chunk without a vector of some model. Its embedded text is made of the other four."""
+    """A chunk without a vector of some model. Its embedded text is made of the others."""
 
     id: int
     path: str
     title: str
     heading: str
     text: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class PendingCard:
     title: str
     text: str
     names: tuple[str, ...]
+    author: str = ""
+    year: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from rag_agent.errors import StoreError
@@ -25,16 +25,17 @@ def put(
 ) -> int:
     """Replace a document by what it is now; returns its id.
 
-    A chunk whose embedded text (path, title, heading, text) is as before keeps its id and with it
-    its vectors.
+    A chunk whose embedded text (path, title, heading, text, and what the document says of itself)
+    is as before keeps its id and with it its vectors.
     """
     prepared = _Prepared(document, chunks)
-    card = digest_of(document, chunks)
+    known = details(document.title, iso_day(document.date), document.metadata)
+    card = digest_of(document, chunks, str(known["author"]), known["year"])
     with database.transaction():
-        identifier = _put_document(database, root, document, source, prepared)
+        identifier = _put_document(database, root, document, source, prepared, known)
         links.put(database, identifier, document.links)
         forget_outdated(database, identifier, card)
-        ids = _put_chunks(database, identifier, document, chunks)
+        ids = _put_chunks(database, identifier, document, chunks, str(known["description"]))
         _put_passages(database, ids, prepared)
         _put_definitions(database, ids, chunks)
         database.rows(
@@ -94,9 +95,13 @@ def _joined(folders: Sequence[str]) -> str:
 
 
 def _put_document(
-    database: Database, root: Root, document: Document, source: Source, prepared: _Prepared
+    database: Database,
+    root: Root,
+    document: Document,
+    source: Source,
+    prepared: _Prepared,
+    known: Mapping[str, object],
 ) -> int:
-    day = iso_day(document.date)
     columns = {
         "root_id": root.id,
         "path": _strict(document.path),
@@ -106,7 +111,7 @@ def _put_document(
         "language": document.language,
         "title": storable(document.title),
         "tags": _json([*dict.fromkeys(fold(tag).lstrip("#") for tag in document.tags)]),
-        "day": day,
+        "day": iso_day(document.date),
         "metadata": _json(dict(document.metadata)),
         "links": _json([[link.target, link.line, link.wiki] for link in document.links]),
         "pages": _json(list(document.pages)),
@@ -118,18 +123,18 @@ def _put_document(
         "chunks": len(prepared.passages),
         "passages": prepared.count,
         "words": prepared.words,
-        **details(document.title, day, document.metadata),
+        **known,
     }
-    known = database.value(
+    present = database.value(
         "SELECT id FROM documents WHERE root_id = ? AND path = ?", (root.id, document.path)
     )
-    if known is not None:
+    if present is not None:
         assignments = ", ".join(f"{name} = ?" for name in columns)
         database.rows(
-            f"UPDATE documents SET {assignments} WHERE id = ?", (*columns.values(), known)
+            f"UPDATE documents SET {assignments} WHERE id = ?", (*columns.values(), present)
         )
-        database.rows("DELETE FROM paths_fts WHERE rowid = ?", (known,))
-        identifier = int(known)
+        database.rows("DELETE FROM paths_fts WHERE rowid = ?", (present,))
+        identifier = int(present)
     else:
         places = ", ".join("?" for _ in columns)
         database.rows(
@@ -145,7 +150,11 @@ def _put_document(
 
 
 def _put_chunks(
-    database: Database, document_id: int, document: Document, chunks: Sequence[Chunk]
+    database: Database,
+    document_id: int,
+    document: Document,
+    chunks: Sequence[Chunk],
+    description: str,
 ) -> list[int]:
     """Ids of the chunks, in order."""
     free: dict[bytes, list[int]] = {}
@@ -163,7 +172,7 @@ def _put_chunks(
     fresh = next_id(database, "document_chunks")
     ids, moved, added = [], [], []
     for position, chunk in enumerate(chunks):
-        digest = _embedded_hash(document, chunk)
+        digest = _embedded_hash(document, chunk, description)
         place = (position, chunk.start, chunk.end)
         if free.get(digest):
             ids.append(free[digest].pop())
@@ -300,9 +309,12 @@ def next_id(database: Database, table: str) -> int:
     return int(database.value("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)) or 0) + 1
 
 
-def _embedded_hash(document: Document, chunk: Chunk) -> bytes:
+def _embedded_hash(document: Document, chunk: Chunk, description: str) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    for part in (document.path, document.title, chunk.heading, chunk.text):
+    parts = [document.path, document.title, chunk.heading, chunk.text]
+    if description or document.tags:
+        parts += [description, *document.tags]
+    for part in parts:
         data = part.encode("utf-8", "backslashreplace")
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)

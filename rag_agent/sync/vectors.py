@@ -89,7 +89,9 @@ class _Work:
             after = batch[-1].document_id
             self.report(Progress("embed", chunks_done, total, batch[0].path))
             texts = [
-                embedder.first_window(card_text(c.path, c.kind, c.title, c.text, c.names))
+                embedder.first_window(
+                    card_text(c.path, c.kind, c.title, c.text, c.names, c.author, c.year)
+                )
                 for c in batch
             ]
             vectors, _ = _vectors(embedder, self.cache, texts, self.trust_cache)
@@ -106,7 +108,10 @@ class _Work:
             after = batch[-1].id
             done = before + computed + reused
             self.report(Progress("embed", done, max(total, done + len(batch)), batch[0].path))
-            texts = [passage_text(p.path, p.title, p.heading, p.text) for p in batch]
+            texts = [
+                passage_text(p.path, p.title, p.heading, p.text, p.description, p.tags)
+                for p in batch
+            ]
             vectors, fresh = _vectors(self.embedder, self.cache, texts, self.trust_cache)
             computed += fresh
             reused += len(batch) - fresh

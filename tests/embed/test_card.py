@@ -47,6 +47,13 @@ def test_a_card_of_a_document_has_its_title_its_first_sentences_and_its_headings
     ]
 
 
+def test_a_card_of_a_document_names_its_author_and_its_year() -> None:
+    card = card_text("a.md", "prose", "", "On pumps.", ["Seals"], "Ada Lovelace", 1843)
+    assert card.splitlines() == ["a.md", "a", "On pumps.", "Ada Lovelace, 1843", "Seals"]
+    # A year alone says nothing of what a document is about.
+    assert "1843" not in card_text("a.md", "prose", "", "On pumps.", [], "", 1843)
+
+
 def test_a_file_that_says_nothing_still_has_its_path() -> None:
     assert card_text("a/Makefile", "code", "", "", []).splitlines() == ["a/Makefile", "makefile"]
 

@@ -210,6 +210,14 @@ def test_the_header_names_path_title_and_scope_once() -> None:
     assert passage_text("a.md", "Notes", "Notes", "x") == "a.md\nNotes\nx"
 
 
+def test_what_a_document_says_of_itself_stands_above_its_chunks_unless_they_say_it() -> None:
+    above = passage_text("a.md", "Pumps", "Pumps > Seals", "x", "All about water.", ["sea", "kai"])
+    assert above == "a.md\nPumps\nPumps > Seals\nAll about water.\nsea, kai\nx"
+    front_matter = "---\ndescription: All about water.\ntags: [Sea, Kai]\n---\nx"
+    text = passage_text("a.md", "", "", front_matter, "All about water.", ["sea", "kai"])
+    assert text == f"a.md\n{front_matter}"
+
+
 @pytest.mark.parametrize("model", DOWNLOADED, ids=lambda model: model.name)
 def test_each_side_is_read_with_its_prefix_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: embed.Model

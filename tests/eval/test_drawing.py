@@ -67,6 +67,15 @@ def test_the_same_figures_give_the_same_bytes(tmp_path: Path) -> None:
         assert first.read_bytes() == second.read_bytes()
 
 
+def test_a_time_of_0_has_no_place_in_the_picture(tmp_path: Path) -> None:
+    (only,) = draw(TOPICS, {"run": (RUN, {"t1": 0.0})}, [other("at once", 0.0)], tmp_path)
+    assert only.name == "recall-tokens.svg"
+    (tmp_path / "new").mkdir()
+    runs = {"timed": (UNCOSTED, TIMES), "at once": (UNCOSTED, {"t1": 0.0})}
+    (only,) = draw(TOPICS, runs, [other("published at once", 0.0)], tmp_path / "new")
+    assert "at once" not in words(only)
+
+
 def test_a_run_without_times_or_costs_gives_no_picture(tmp_path: Path) -> None:
     assert draw(TOPICS, {"run": (UNCOSTED, {})}, [other("fast one", 1.5)], tmp_path) == []
     (only,) = draw(TOPICS, {"run": (UNCOSTED, TIMES)}, [], tmp_path)

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from rag_agent.errors import QueryError
 from rag_agent.eval import fit
+from rag_agent.eval.enough import doubts
 from rag_agent.eval.topics import Qrel, Topic
 from rag_agent.index import Index
 
@@ -75,16 +77,23 @@ def test_questions_without_an_index_are_left_out(stores: Path) -> None:
     assert list(fit.judge(topics, stores, None)) == []
 
 
-def test_the_loss_is_least_where_its_slope_is_none() -> None:
-    groups = np.random.default_rng(7).normal(size=(40, 5, 3))
-    shares = np.full(40, 1 / 40)
+@pytest.mark.parametrize("repo", ["x" * 300, "a\0b", "\ud800"])
+def test_a_repository_that_cannot_be_a_folder_has_no_index(stores: Path, repo: str) -> None:
+    assert list(fit.judge([Topic("x", "where", (Qrel("a.py"),), "own", repo)], stores, None)) == []
 
-    def loss(weights: Any) -> float:
-        logits = groups @ weights
-        return float(
-            (np.log(np.exp(logits).sum(1)) - logits[:, 0]).mean() + 1e-3 * weights @ weights
-        )
 
-    best = fit._newton(groups, shares, 1e-3, np.zeros(3))
-    for step in np.vstack([np.eye(3), -np.eye(3)]) * 0.01:
-        assert loss(best) < loss(best + step)
+def test_what_nothing_is_left_to_fit_to_is_an_error(judged: Any) -> None:
+    with pytest.raises(QueryError, match="no question is left to fit weights to"):
+        fit.cross_validate(judged[:1], words=True)
+    with pytest.raises(QueryError, match="no question is left to fit weights to"):
+        fit.fit(judged)  # no vectors in these indexes
+
+
+def test_sets_with_as_many_repositories_as_are_left_out_in_turn_are_not_doubted(
+    judged: Any,
+) -> None:
+    enough = [replace(judged[0], repo=str(number)) for number in range(fit.FOLDS)]
+    assert doubts(enough) == []
+    fewer = [replace(one, collection="other") for one in enough[1:]]
+    (doubt,) = doubts([*enough, *fewer])
+    assert doubt.startswith("other: too few repositories to judge by (7, of 8")

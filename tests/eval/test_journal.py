@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from rag_agent.eval.journal import Journal, fingerprint
 
 
@@ -22,6 +24,12 @@ def test_under_another_header_nothing_is_done(tmp_path: Path) -> None:
     assert "chi" not in other
     other.add("click")
     assert "chi" not in Journal(path, "other header")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\x00"])
+def test_in_a_journal_that_a_disk_has_lost_nothing_is_done(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.journal").write_bytes(content)
+    assert "chi" not in Journal(tmp_path / "run.journal", "header")
 
 
 def test_when_all_is_done_the_next_call_begins_anew(tmp_path: Path) -> None:

@@ -49,6 +49,16 @@ def test_topics_are_averaged_over_all_and_over_repositories() -> None:
     assert total("ndcg10", "macro") == pytest.approx((0.846713 + 0.630930) / 2, abs=1e-6)
 
 
+def test_a_file_has_the_highest_grade_of_its_places_in_whatever_order() -> None:
+    graded = [Qrel("a.go", 1, 9, relevance=3), Qrel("a.go", 20, 29), Qrel("b.go", relevance=2)]
+    run = {"t1": files("b.go", "a.go")}
+    # b has the gain 3, a that of 7: (3 + 7 * 0.630930) / (7 + 3 * 0.630930) = 0.833991.
+    for places in (graded, graded[::-1]):
+        scored = score_run([topic(1, "chi", *places)], run)["total"]
+        assert scored["ndcg10"]["micro"] == pytest.approx(0.833991, abs=1e-6)
+        assert scored["ndcg10_primary"]["micro"] == pytest.approx(0.833991, abs=1e-6)
+
+
 def test_a_secondary_file_takes_no_rank_from_the_primary_one() -> None:
     # t1: x, a -> 0.630930; t2: 1; t3: 0.630930.
     assert total("ndcg10_primary", "micro") == pytest.approx(0.753953, abs=1e-6)

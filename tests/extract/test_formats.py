@@ -336,6 +336,7 @@ ROWS = (
     _data("refs.bib", "bibtex", "@article{merian1828,"),
     _data("service.ini", "ini", "baud = 9600"),
     _data("settings.toml", "toml", "threshold_m = 0.6"),
+    _data("sluice.log", "log", "WARN gate 2 does not latch"),
     _data("tides.csv", "csv", "2026-02-01T00:06Z,1.91,spike"),
     _data("tsconfig.jsonc", "jsonc", "// strict null checks"),
     _code("Compass.swift", "swift", "func magnetic(true bearing: Double)"),

@@ -14,7 +14,10 @@ from rag_agent.extract import extract
         ("<p>words <button>Copy</button><select><option>dark</option></select></p>", "words\n"),
         ("<dialog>Cookies?</dialog><p>words</p>", "words\n"),
         ("<?xml version='1.0'?><p>words</p>", "words\n"),
-        ("<p>a <a href='b.html'>link</a></p>", "a [link](b.html)\n"),
+        ("<p>a <a href='b.html#c'>link</a></p>", "a [link](b.html#c)\n"),
+        ("<p>a <a href='#c'>link</a></p>", "a link\n"),
+        ("<p>a <b>bold</b> word</p>", "a **bold** word\n"),
+        ("<p>j<b>um</b><i><b>ped</b></i></p>", "jumped\n"),
     ],
 )
 def test_what_is_around_the_content_is_dropped(page: str, text: str) -> None:
@@ -26,6 +29,8 @@ def test_what_is_around_the_content_is_dropped(page: str, text: str) -> None:
     [
         # Without a header, the first row is one: an empty header row says nothing.
         ("<tr><td>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr>", ["a | b", "1 | 2"]),
+        # Rows without anything go.
+        ("<tr><th>a</th></tr><tr><td> </td></tr><tr><td>1</td></tr>", ["a", "1"]),
         # A cell over two rows stands in both, in its column.
         (
             "<tr><th>q</th><th>n</th></tr>"
@@ -49,6 +54,16 @@ def test_rows_of_a_table_are_aligned(table: str, lines: list[str]) -> None:
     header, rule, *rows = (line.strip("| ") for line in text.splitlines())
     assert [header, *rows] == lines
     assert set(rule) <= set("-| ")
+
+
+def test_a_table_around_tables_is_a_layout() -> None:
+    page = (
+        "<table><tr><td>menu</td><td>words<table><tr><th>a</th></tr><tr><td>1</td></tr></table>"
+        "</td></tr></table>"
+    )
+    text = extract(page.encode(), "a.html").text
+    assert text.split() == ["menu", "words", *"| a | | --- | | 1 |".split()]
+    assert "\n\n| a |\n| --- |\n| 1 |\n" in text
 
 
 def test_cells_that_claim_to_span_a_billion_rows_cost_what_there_is() -> None:

@@ -174,6 +174,15 @@ def test_old_and_locked_files_say_what_they_are_and_what_to_do(
     assert str(caught.value).startswith(f"{name}: {message}")
 
 
+def test_formats_that_are_not_read_say_what_to_do() -> None:
+    message = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "__substg1.0_0037001F".encode("utf-16-le")
+    with pytest.raises(UnsupportedFormat, match=r"a\.msg: Outlook message \(save it as \.eml\)"):
+        extract(message, "a.msg")
+    binary = _changed("berthing.xlsx", **{"xl/workbook.bin": ""})
+    with pytest.raises(UnsupportedFormat, match=r"a\.xlsb: binary Excel format \(save it as"):
+        extract(binary, "a.xlsb")
+
+
 def test_a_locked_open_document_says_so() -> None:
     manifest = (
         "<m:manifest xmlns:m='x'><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>"

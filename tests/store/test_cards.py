@@ -124,6 +124,18 @@ def test_only_a_change_of_what_it_says_makes_a_card_pending_again(
     assert pending(store, model) == ["a.py"]
 
 
+def test_another_author_makes_a_card_pending_again(store: Store, root: Root, put: Any) -> None:
+    model = store.model("m", DIM)
+    for author in ("Ada", "Grace"):
+        put(store, root, "a.md", "text", metadata={"author": author, "created": "1843-01-01"})
+        (card,) = store.pending_cards(model, 5)
+        assert (card.author, card.year) == (author, 1843)
+        deal(store, model, a=[1, 0, 0, 0])
+        assert pending(store, model) == []
+    put(store, root, "a.md", "text", metadata={"author": "Grace", "created": "1843-05-05"})
+    assert pending(store, model) == []
+
+
 def test_a_card_that_comes_after_its_document_changed_is_not_kept(
     store: Store, root: Root, put: Any
 ) -> None:
@@ -189,7 +201,15 @@ def test_an_index_of_the_format_before_cards_gets_them(
         database.rows("DROP INDEX documents_languages")
         database.rows("DROP TABLE cards")
         database.rows("ALTER TABLE documents DROP COLUMN card_digest")
-        for column in ("author", "author_plain", "title_plain", "created", "modified", "year"):
+        for column in (
+            "author",
+            "author_plain",
+            "title_plain",
+            "description",
+            "created",
+            "modified",
+            "year",
+        ):
             database.rows(f"ALTER TABLE documents DROP COLUMN {column}")
         database.rows("PRAGMA user_version = 2")
     with Store.open(path) as store:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag_agent.errors import QueryError
-from rag_agent.store import Store, filters
+from rag_agent.store import Store, filters, migrations
 from rag_agent.store.migrations import VERSION
 from rag_agent.types import Root
 
@@ -403,9 +403,18 @@ def test_an_index_of_an_older_format_can_be_asked_for_authors_and_dates(
             title="Äpfel", date="2020-05-01", metadata={"Authors": "Ada", "updated": "2021-01-01"},
         )  # fmt: skip
         database = store._database
-        for column in ("author", "author_plain", "title_plain", "created", "modified", "year"):
+        for column in (
+            "author",
+            "author_plain",
+            "title_plain",
+            "description",
+            "created",
+            "modified",
+            "year",
+        ):
             database.rows(f"ALTER TABLE documents DROP COLUMN {column}")
-        database.rows("PRAGMA user_version = 4")
+        before = migrations._STEPS.index(migrations._details)
+        database.rows(f"PRAGMA user_version = {before}")
     with Store.open(path) as store:
         assert store._database.value("PRAGMA user_version") == VERSION
         for where in ("author:ada", "title:apfel", "year:2020", "created:2020-05", "modified:2021"):

@@ -103,15 +103,36 @@ def test_vectors_of_unchanged_text_are_kept_although_its_lines_moved(
     assert store.counts().vectors == {model: 3}
 
 
-@pytest.mark.parametrize("change", [{"title": "other"}, {"heading": "other"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "other"},
+        {"heading": "other"},
+        {"tags": ("other",)},
+        {"metadata": {"description": "other"}},
+    ],
+)
 def test_a_change_of_what_is_embedded_with_the_text_asks_for_a_new_vector(
-    store: Store, root: Root, put: Any, change: dict[str, str]
+    store: Store, root: Root, put: Any, change: dict[str, Any]
 ) -> None:
     put(store, root, "a.md", "apple")
     model = store.model("m", 2)
     store.put_vectors(model, [store.pending(model, 1)[0].id], np.eye(2, dtype=np.float32)[:1])
     put(store, root, "a.md", "apple", **change)
     assert store.count_pending(model) == len(store.pending(model, 10)) == 1
+
+
+def test_a_pending_chunk_has_what_its_document_says_of_itself(
+    store: Store, root: Root, put: Any
+) -> None:
+    metadata = {"Summary": "  All about\nwater. " + "x" * 400}
+    put(store, root, "a.md", "apple", metadata=metadata, tags=("Sea", "kai/Nord"))
+    put(store, root, "b.md", "apple", metadata={"author": "Ada"})
+    first, second = store.pending(store.model("m", 2), 5)
+    assert first.description.startswith("All about water. xxx")
+    assert len(first.description) == 300
+    assert first.tags == ("sea", "kai/nord")
+    assert (second.description, second.tags) == ("", ())
 
 
 def test_the_id_of_a_removed_chunk_never_names_another(store: Store, root: Root, put: Any) -> None:
