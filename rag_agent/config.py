@@ -99,6 +99,9 @@ class Config:
     exclude_tags: tuple[str, ...] = _setting((), _texts)  # of documents that are left out
     max_file_bytes: int = _setting(2_000_000, _integer(1, 1 << 40))  # text and code
     max_document_bytes: int = _setting(64_000_000, _integer(1, 1 << 40))  # PDF, DOCX, …
+    ocr_pages: int = _setting(200, _integer(0, 10_000))  # of a file; 0 switches OCR off
+    ocr_pictures: int = _setting(50, _integer(0, 1_000_000))  # files of a tracked path
+    ocr_languages: tuple[str, ...] = _setting((), _texts)  # tesseract's names; else the installed
     embedding_model: str = _setting(DEFAULT, _text)
     embedding_threads: int | None = _setting(None, _optional(_integer(1, 256)))
     rag_auto_refresh: bool = _setting(True, _boolean)

@@ -26,6 +26,7 @@ from rag_agent.errors import (
     StoreBusy,
     StoreMissing,
 )
+from rag_agent.extract import OcrRules
 from rag_agent.progress import Report, silent
 from rag_agent.related import relate, starts_of, with_addresses
 from rag_agent.search import SearchOptions, search
@@ -539,6 +540,8 @@ class Index:
             settings.max_file_bytes,
             settings.max_document_bytes,
             settings.exclude_tags,
+            ocr=OcrRules(pages=settings.ocr_pages, languages=settings.ocr_languages),
+            pictures=settings.ocr_pictures,
         )
 
     def _embeddings(self) -> EmbeddingCache:
@@ -560,7 +563,10 @@ class Index:
         if store is None or embedder is None:
             return 0
         model = store.find_model(embedder.fingerprint)
-        return store.counts().chunks if model is None else store.count_pending(model)
+        if model is not None:
+            return store.count_pending(model)
+        counts = store.counts()
+        return counts.chunks - counts.unembedded
 
     def _reranking(self, settings: Config) -> Reranking | None:
         if not settings.rag_reranker:

@@ -11,12 +11,13 @@ from pathlib import Path
 from rag_agent import paths, turns
 from rag_agent.config import Config, as_json
 from rag_agent.errors import RagError
+from rag_agent.extract.ocr import find, installed, languages
 from rag_agent.store import Store
 from rag_agent.store.memory import TurnMemory
 from rag_agent.store.records import Counts
 from rag_agent.sync.gitlog import find_git
 from rag_agent.sync.lock import running
-from rag_agent.types import Check, Embedder, Mode, Reranker, Scope, Status
+from rag_agent.types import Check, Coverage, Embedder, Mode, Reranker, Scope, Status
 from rag_agent.version import __version__
 
 LAST_SYNC = "last_sync"  # the store's note of when a sync last ended, ISO 8601 in UTC
@@ -41,6 +42,7 @@ def describe(
     model = store.find_model(embedder.fingerprint) if store and embedder else None
     vectors = counts.vectors.get(model, 0) if counts and model is not None else 0
     cards = counts.cards.get(model, 0) if counts and model is not None else 0
+    pages = store.page_coverage() if store else {}
     return Status(
         version=__version__,
         store=str(paths.database(folder)),
@@ -48,7 +50,7 @@ def describe(
         documents=counts.documents if counts else 0,
         chunks=counts.chunks if counts else 0,
         vectors=vectors,
-        pending=counts.chunks - vectors if counts else 0,
+        pending=counts.chunks - counts.unembedded - vectors if counts else 0,
         bytes=counts.bytes if counts else 0,
         model=settings.embedding_model,
         model_problem=model_problem,
@@ -66,6 +68,11 @@ def describe(
         commits=counts.commits if counts else 0,
         other_models=_other_models(store, counts, model) if store and counts else {},
         cards=cards,
+        unembedded=counts.unembedded if counts else 0,
+        pages=Coverage(
+            *(sum(getattr(c, name) for c in pages.values()) for name in ("text", "ocr", "without"))
+        ),
+        pages_of={path: c for path, c in pages.items() if c.ocr or c.without},
     )
 
 
@@ -98,6 +105,7 @@ def diagnose(
         _try("embedding model", lambda: _model(load_model())),
         _try("reranker", lambda: _reranker(load_reranker())),
         _try("grammars", _grammars),
+        _try("OCR", lambda: _ocr(load_config())),
     ]
 
 
@@ -181,6 +189,20 @@ def _reranker(reranker: Reranker | None) -> str:
         return "none (ragReranker)"
     reranker.scores("where is the configuration parsed?", ["def parse_configuration(text):"])
     return reranker.name
+
+
+def _ocr(settings: Config) -> str:
+    """Well also without it: then scans and pictures are named, and not found."""
+    if not settings.ocr_pages:
+        return "switched off"
+    program = find()
+    if program is None:
+        return "no tesseract program, so scanned pages and pictures have no text"
+    known = languages(installed(program), settings.ocr_languages)
+    if not known:
+        wanted = ", ".join(settings.ocr_languages) or "any"
+        raise RagError(f"{program} has no language of {wanted}; install one, or set ocrLanguages")
+    return f"tesseract reads {', '.join(known)}"
 
 
 def _grammars() -> str:

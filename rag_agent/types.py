@@ -31,6 +31,20 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of how many pages there is text: as the file has it, by OCR, and none though drawn on.
+
+    Blank pages count nowhere. ``engine`` says which OCR has looked at the pages without text of
+    their own; "" is none yet.
+    """
+
+    text: int = 0
+    ocr: int = 0
+    without: int = 0
+    engine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One file as read.
 
@@ -38,6 +52,8 @@ class Document:
     conversion (DOCX, HTML, PDF, notebook), so its lines are not lines of the file on disk.
     ``pages`` holds the line of ``text`` at which each page begins, for formats that have pages.
     ``aliases`` are other titles that it gives itself.
+    ``unembedded`` are ranges of lines, both ends included, that are found by words only.
+    ``coverage`` is of formats whose pages may be pictures, None of others.
     """
 
     path: str
@@ -53,6 +69,8 @@ class Document:
     converted: bool = False
     warnings: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    unembedded: tuple[tuple[int, int], ...] = ()
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +100,8 @@ class Chunk:
     """The unit that is embedded and shown: consecutive lines of one document.
 
     ``heading`` is the heading path of prose (``Guide > Install``) or the scope of code
-    (``class Foo > def bar``). Lines count from 1 and include both ends.
+    (``class Foo > def bar``). Lines count from 1 and include both ends. ``embedded`` is false for
+    what is found by words only: references, tables of numbers.
     """
 
     path: str
@@ -92,6 +111,7 @@ class Chunk:
     heading: str = ""
     definitions: tuple[Definition, ...] = ()
     passages: tuple[Passage, ...] = ()
+    embedded: bool = True
 
     @property
     def location(self) -> str:
@@ -307,13 +327,15 @@ class Activity:
 class Status:
     """What there is to know about an index, read from its data and not from flags.
 
-    ``vectors`` and ``pending`` count chunks with and without a vector of the current model,
+    ``vectors`` and ``pending`` count chunks with and without a vector of the current model, but
+    for the ``unembedded``, which are found by words only and get none,
     ``other_models`` vectors of others by the fingerprint of each, which wait to be used again;
     ``cards`` counts the files that have one of their own, which come first;
     ``model_problem`` is empty when the model can be loaded; ``bytes`` is the size on disk;
     times are ISO 8601 or empty; ``skipped_by_reason`` counts ``skipped``; ``injection`` counts what
     became of the turns of agents, and ``last_refresh`` says how the last automatic one went;
-    ``commits`` counts those whose messages help to rank.
+    ``commits`` counts those whose messages help to rank; ``pages`` counts the pages of all
+    documents that may be scanned, ``pages_of`` those of each that is, wholly or in part.
     """
 
     version: str
@@ -340,6 +362,9 @@ class Status:
     commits: int = 0
     other_models: Mapping[str, int] = field(default_factory=dict)
     cards: int = 0
+    unembedded: int = 0
+    pages: Coverage = Coverage()
+    pages_of: Mapping[str, Coverage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rag_agent.chunk import code, lines, markdown, pages, rows
 from rag_agent.chunk.cut import assemble
-from rag_agent.chunk.outline import Outline
+from rag_agent.chunk.outline import Outline, apart
 from rag_agent.types import Chunk, Document
 
 VERSION = "2"
@@ -34,7 +34,10 @@ def chunk(document: Document) -> list[Chunk]:
     carry its number. A document without text gives an empty list.
     """
     text_lines = document.text.split("\n")
-    return assemble(document, text_lines, _way(document)(document, text_lines))
+    outline = _way(document)(document, text_lines)
+    if document.unembedded:
+        outline = apart(outline, document.unembedded)
+    return assemble(document, text_lines, outline)
 
 
 def _way(document: Document) -> _Outliner:

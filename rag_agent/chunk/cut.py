@@ -40,6 +40,7 @@ def assemble(document: Document, lines: Sequence[str], outline: Outline) -> list
                 heading=outline.heading(start, end),
                 definitions=definitions.until(end),
                 passages=tuple(_passages(lines, sizes, outline, start, end)),
+                embedded=_is_embedded(document, start + 1),
             )
         )
     return chunks
@@ -121,7 +122,13 @@ def _long_line(
                 Passage(index + 1, index + 1, passage)
                 for passage in _parts(part, _of_passages(outline.shape))
             ),
+            embedded=_is_embedded(document, index + 1),
         )
+
+
+def _is_embedded(document: Document, line: int) -> bool:
+    """Chunks end where such a range does, so any line of a chunk tells."""
+    return not any(start <= line <= end for start, end in document.unembedded)
 
 
 def _parts(line: str, shape: Shape) -> Iterator[str]:

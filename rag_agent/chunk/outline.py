@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag_agent.types import Definition
 
@@ -77,6 +77,16 @@ class Outline:
             if heading:
                 return shorten(heading)
         return ""
+
+
+def apart(outline: Outline, ranges: Sequence[tuple[int, int]]) -> Outline:
+    """The outline with walls around these ranges of lines, from 1 and both ends included."""
+    costs = list(outline.costs)
+    for start, end in ranges:
+        for line in (start - 1, end):
+            if line < len(costs):
+                costs[line] = WALL
+    return replace(outline, costs=costs)
 
 
 def shorten(heading: str) -> str:

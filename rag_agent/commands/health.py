@@ -6,6 +6,7 @@ import json
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import skipped_data
@@ -14,9 +15,13 @@ from rag_agent.commands.layout import by_reason, counted, size, styled, table
 from rag_agent.commands.registry import Opener, Result, verb
 from rag_agent.errors import RagError
 from rag_agent.progress import Report
+from rag_agent.types import Coverage
 
 if TYPE_CHECKING:
     from rag_agent.types import Activity, Check, Status
+
+
+_DOCUMENTS = 20  # that are scans and listed, before the rest is counted
 
 
 @verb("status", "what is indexed, what is running, what is left out, settings")
@@ -54,11 +59,10 @@ def doctor(open_index: Opener, arguments: Namespace, report: Report) -> Result:
 
 def status_data(found: Status) -> dict[str, object]:
     """The status as plain data, with the share of chunks that have a vector."""
-    coverage = found.vectors / found.chunks if found.chunks else 0.0
     return {
         **asdict(found),
         "skipped": skipped_data(found.skipped),
-        "vector_coverage": round(coverage, 4),
+        "vector_coverage": round(_vector_coverage(found), 4),
     }
 
 
@@ -70,14 +74,14 @@ def activity_text(activity: Activity) -> str:
 
 
 def _status_text(found: Status) -> str:
-    coverage = found.vectors / found.chunks if found.chunks else 0.0
     languages = sorted(found.languages.items(), key=lambda item: (-item[1], item[0]))
     settings = "\n".join(_changed_settings(found.settings))
     rows = [
         ("store", f"{found.store} ({found.scope}, {size(found.bytes)})"),
         ("files", f"{found.documents:,} ({counted(found.chunks, 'chunk')})"),
+        ("pages", "\n".join(_pages(found))),
         ("commits", f"{found.commits:,} read as evidence" if found.commits else ""),
-        ("vectors", f"{found.vectors:,} ({coverage:.0%}), {to_come(found)}"),
+        ("vectors", f"{found.vectors:,} ({_vector_coverage(found):.0%}), {to_come(found)}"),
         ("model", found.model),
         ("other models", "\n".join(_other_models(found.other_models))),
         ("engine", found.vector_engine),
@@ -98,6 +102,31 @@ def _status_text(found: Status) -> str:
     problems = [f"words only, no vectors: {found.model_problem}"] if found.model_problem else []
     notes = [styled(f"note: {note}", "yellow") for note in (*problems, *found.warnings)]
     return "\n".join([text, *notes])
+
+
+def _vector_coverage(found: Status) -> float:
+    """The share in [0, 1] of the chunks that get a vector which have one."""
+    wanted = found.vectors + found.pending
+    return found.vectors / wanted if wanted else 0.0
+
+
+def _pages(found: Status) -> Iterator[str]:
+    """All pages, then each document that is a scan, wholly or in part."""
+    if found.pages != Coverage():
+        yield _coverage_text(found.pages)
+    for path, coverage in islice(found.pages_of.items(), _DOCUMENTS):
+        yield f"{path}: {_coverage_text(coverage)}"
+    if len(found.pages_of) > _DOCUMENTS:
+        yield f"and {len(found.pages_of) - _DOCUMENTS:,} more; --json has all"
+
+
+def _coverage_text(coverage: Coverage) -> str:
+    parts = (
+        (coverage.text, "with text"),
+        (coverage.ocr, "by OCR"),
+        (coverage.without, "without text"),
+    )
+    return ", ".join(f"{count:,} {what}" for count, what in parts if count or what == "with text")
 
 
 def to_come(found: Status) -> str:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import IO, Any
 
 from rag_agent.errors import ExtractError, MissingDependency, TooLarge, UnsupportedFormat
-from rag_agent.types import Document, Link
+from rag_agent.types import Coverage, Document, Link
 
 _LENGTH = struct.Struct(">Q")
 _ERRORS = {error.__name__: error for error in (MissingDependency, TooLarge, UnsupportedFormat)}
@@ -19,12 +20,16 @@ _ERRORS = {error.__name__: error for error in (MissingDependency, TooLarge, Unsu
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Which function (importable by module and name) is to read which path, in how long."""
+    """Which function (importable by module and name) is to read which path, in how long.
+
+    ``options`` are further arguments by their names, as JSON has them.
+    """
 
     module: str
     function: str
     path: str
     seconds: float
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:
@@ -82,6 +87,8 @@ def unpack_answer(frame: bytes) -> tuple[Document | ExtractError, bool]:
     fields["links"] = tuple(Link(**link) for link in fields["links"])
     for name in ("tags", "pages", "warnings", "aliases"):
         fields[name] = tuple(fields[name])
+    fields["unembedded"] = tuple((start, end) for start, end in fields["unembedded"])
+    fields["coverage"] = fields["coverage"] and Coverage(**fields["coverage"])
     return Document(**fields), answer["last"]
 
 

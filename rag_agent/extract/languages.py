@@ -184,11 +184,14 @@ _PROSE: tuple[tuple[str, str], ...] = (
     ("typst", ".typ"),
     ("wikitext", ".wiki .mediawiki .creole"),
 )
+IMAGE = "image"
+"""The language of pictures, whose text OCR reads."""
 _CONVERTED: tuple[tuple[str, str], ...] = (
     ("docx", ".docx .docm .dotx .dotm"),
     ("eml", ".eml .mht .mhtml"),
     ("epub", ".epub"),
     ("html", ".html .htm .xhtml"),
+    (IMAGE, ".png .jpg .jpeg .tif .tiff .webp .bmp .gif"),
     ("mbox", ".mbox .mbx"),
     ("notebook", ".ipynb"),
     ("odp", ".odp .otp .fodp"),

@@ -22,25 +22,31 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """How a language is read: by which function, and whether in a process of its own."""
+    """How a language is read: by which function, and whether in a process of its own.
+
+    ``by_ocr`` reads pictures, too; it takes ``rules`` besides, the fields of ``OcrRules``.
+    """
 
     read: Extractor
     isolated: bool
+    by_ocr: Callable[..., Document] | None = None
 
 
 EXTRACTORS: dict[str, Registration] = {}
 """``Language.name`` → how it is read. A language without a row is read as text."""
 
 
-def extractor(language: str, *, isolated: bool = False) -> Callable[[Extractor], Extractor]:
+def extractor(
+    language: str, *, isolated: bool = False, by_ocr: Callable[..., Document] | None = None
+) -> Callable[[Extractor], Extractor]:
     """Register a function as the reader of a language named in ``languages.py``.
 
     ``isolated`` is for parsers that a hostile file can crash, hang or blow up: they run in a
-    worker process with a time limit and a memory limit.
+    worker process with a time limit and a memory limit. ``by_ocr`` always does.
     """
 
     def register(read: Extractor) -> Extractor:
-        EXTRACTORS[language] = Registration(read, isolated)
+        EXTRACTORS[language] = Registration(read, isolated, by_ocr)
         return read
 
     return register

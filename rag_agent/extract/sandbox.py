@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rag_agent.errors import ExtractError, TooLarge
 from rag_agent.extract.confine import OUT_OF_MEMORY
@@ -20,7 +22,6 @@ from rag_agent.extract.frames import (
     unpack_answer,
     write_frame,
 )
-from rag_agent.extract.registry import Extractor
 from rag_agent.types import Document
 
 if TYPE_CHECKING:
@@ -61,23 +62,33 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
         self._job: Job | None = None
 
-    def call(self, read: Extractor, data: bytes, path: str, seconds: float = SECONDS) -> Document:
-        """What ``read(data, path)`` returns in the worker; ``read`` is a module's function.
+    def call(
+        self,
+        read: Callable[..., Document],
+        data: bytes,
+        path: str,
+        seconds: float = SECONDS,
+        **options: Any,
+    ) -> Document:
+        """What ``read(data, path, **options)`` returns in the worker.
+
+        ``read`` is a module's function, ``options`` can be written as JSON.
 
         Raises:
             ExtractError: what ``read`` raised, a crash of the worker, or no answer in time.
         """
+        request = Request(read.__module__, read.__name__, path, seconds, options)
         with self._lock:
             if self._process is not None:
                 try:
-                    return self._ask(self._process, read, data, path, seconds)
+                    return self._ask(self._process, request, data)
                 except (_Died, _Exhausted):
                     # It has read other files before, whose memory may not all have come back, or
                     # ended while idle: this one may be innocent, and gets a fresh worker.
                     self._end()
             self._process = self._start()
             try:
-                return self._ask(self._process, read, data, path, seconds)
+                return self._ask(self._process, request, data)
             except _Died as death:
                 raise ExtractError(path, "parser crashed", str(death)) from death
             except _Exhausted as exhausted:
@@ -92,7 +103,7 @@ class Sandbox:
         """End the worker at once, also while another thread waits for it."""
         process = self._process
         if process is not None:
-            process.kill()
+            _kill(process)
 
     def _start(self) -> subprocess.Popen[bytes]:
         folders = json.dumps([folder for folder in sys.path if folder])
@@ -102,6 +113,7 @@ class Sandbox:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            start_new_session=True,  # a group, so that what it runs ends with it
         )
         if sys.platform == "win32":  # elsewhere the worker binds itself (confine.py)
             from rag_agent.extract.job import Job
@@ -112,10 +124,8 @@ class Sandbox:
     def _ask(
         self,
         process: subprocess.Popen[bytes],
-        read: Extractor,
+        request: Request,
         data: bytes,
-        path: str,
-        seconds: float,
     ) -> Document:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -123,10 +133,9 @@ class Sandbox:
 
         def expire() -> None:
             expired.set()
-            process.kill()
+            _kill(process)
 
-        request = Request(read.__module__, read.__name__, path, seconds)
-        timer = threading.Timer(seconds, expire)
+        timer = threading.Timer(request.seconds, expire)
         timer.daemon = True
         timer.start()
         try:
@@ -136,9 +145,10 @@ class Sandbox:
         except (OSError, EOFError) as error:
             self._end()
             if expired.is_set():
-                raise ExtractError(path, "took too long", f"over {seconds:g} s") from error
+                over = f"over {request.seconds:g} s"
+                raise ExtractError(request.path, "took too long", over) from error
             if process.returncode == OUT_OF_MEMORY:
-                raise _Exhausted(path) from error
+                raise _Exhausted(request.path) from error
             raise _Died(_cause(process.returncode)) from error
         except BaseException:  # Ctrl-C in the middle of an answer: the pipe is of no use any more
             self._end()
@@ -149,7 +159,7 @@ class Sandbox:
             self._end()
         if isinstance(answer, ExtractError):
             if last:
-                raise _Exhausted(path)
+                raise _Exhausted(request.path)
             raise answer
         return answer
 
@@ -164,11 +174,28 @@ class Sandbox:
         try:
             process.wait(timeout=0.5)  # idle or dead already, it ends at once
         except subprocess.TimeoutExpired:
-            process.kill()
+            _kill(process)
             process.wait()
         if self._job is not None:
             self._job.close()
             self._job = None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the worker at once, and a program that it runs (OCR) with it."""
+    if sys.platform == "win32":
+        subprocess.run(
+            ["taskkill", "/T", "/F", "/PID", str(process.pid)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            creationflags=subprocess.CREATE_NO_WINDOW,
+            check=False,
+        )
+    elif process.poll() is None:  # else its number may be another's by now
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def _cause(returncode: int) -> str:

@@ -73,7 +73,7 @@ def _end_after(seconds: float, nowhere: TextIO) -> None:
 def _answer(request: Request, data: bytes) -> Document | ExtractError:
     def read(data: bytes, path: str) -> Document:
         function = getattr(importlib.import_module(request.module), request.function)
-        document = function(data, path)
+        document = function(data, path, **request.options)
         assert isinstance(document, Document), request.function
         return document
 

@@ -74,7 +74,7 @@ def pending(database: Database, model_id: int, limit: int, after: int = 0) -> li
     rows = database.rows(
         "SELECT c.id, d.path, d.title, c.heading, c.text, d.description, d.tags "
         "FROM document_chunks AS c JOIN documents AS d ON d.id = c.document_id "
-        "WHERE c.id > ? AND NOT EXISTS ("
+        "WHERE c.id > ? AND c.embedded = 1 AND NOT EXISTS ("
         "    SELECT 1 FROM vectors AS v WHERE v.chunk_id = c.id AND v.model_id = ?"
         ") ORDER BY c.id LIMIT ?",
         (after, model_id, max(limit, 0)),
@@ -94,6 +94,7 @@ def _count_pending(database: Database, model_id: int) -> int:
     return int(
         database.value(
             "SELECT (SELECT coalesce(sum(chunks), 0) FROM documents) "
+            "     - (SELECT count(*) FROM document_chunks WHERE embedded = 0) "
             "     - (SELECT count(*) FROM vectors WHERE model_id = ?)",
             (model_id,),
         )

@@ -64,6 +64,7 @@ def counts(database: Database) -> Counts:
             chunks=chunks,
             passages=passages,
             bytes=_size(database),
+            unembedded=database.value("SELECT count(*) FROM document_chunks WHERE embedded = 0"),
             commits=history.commit_count(database),
             vectors=dict(
                 database.rows(

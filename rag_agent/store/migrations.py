@@ -299,6 +299,15 @@ _DETAILS = (
 )
 
 
+def _pages(database: Database) -> None:
+    """Chunks that are found by words only, and of how many pages there is text."""
+    database.rows("ALTER TABLE document_chunks ADD COLUMN embedded INTEGER NOT NULL DEFAULT 1")
+    database.rows("CREATE INDEX chunks_unembedded ON document_chunks (id) WHERE embedded = 0")
+    # JSON list of pages with text, by OCR, without; '' where pages do not count.
+    database.rows("ALTER TABLE documents ADD COLUMN coverage TEXT NOT NULL DEFAULT ''")
+    database.rows("CREATE INDEX documents_scanned ON documents (coverage) WHERE coverage != ''")
+
+
 _STEPS: tuple[Callable[[Database], None], ...] = (
     _first,
     _history,
@@ -306,5 +315,6 @@ _STEPS: tuple[Callable[[Database], None], ...] = (
     _languages,
     _links,
     _details,
+    _pages,
 )
 VERSION = len(_STEPS)

@@ -22,7 +22,7 @@ from rag_agent.store.records import (
     Place,
     StoredChunk,
 )
-from rag_agent.types import Definition, Link, Root, Skipped, StoredDocument
+from rag_agent.types import Coverage, Definition, Link, Root, Skipped, StoredDocument
 
 if TYPE_CHECKING:
     from rag_agent.store import (
@@ -337,6 +337,21 @@ class Reader:
     def warnings(self) -> list[str]:
         """What extractors noted about indexed documents, each with the path it is about."""
         return reading.warnings(self._database)
+
+    def page_coverage(self, root: Root | None = None, under: str = "") -> dict[str, Coverage]:
+        """Of how many pages there is text, of documents whose pages may be pictures.
+
+        Of one root by the paths in it, at or below ``under``; else of all as shown.
+        """
+        if root is None:
+            shown = roots.Shown(self._database)
+            found = reading.page_coverage(self._database)
+            return {shown.path(root_id, path): coverage for root_id, path, coverage in found}
+        condition, bindings = writing.below("path", under)
+        found = reading.page_coverage(
+            self._database, f"root_id = ? AND {condition}", (root.id, *bindings)
+        )
+        return {path: coverage for _, path, coverage in found}
 
     def counts(self) -> Counts:
         """How much there is."""

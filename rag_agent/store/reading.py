@@ -16,7 +16,7 @@ from rag_agent.store.records import (
     group_passages,
     stored_document,
 )
-from rag_agent.types import Chunk, Passage, Root, Skipped, StoredDocument
+from rag_agent.types import Chunk, Coverage, Passage, Root, Skipped, StoredDocument
 
 
 def documents(
@@ -222,6 +222,18 @@ def skipped(database: Database, root: Root | None) -> list[Skipped]:
         return [Skipped(*row[1:]) for row in rows if row[0] == root.id]
     shown = roots.Shown(database)
     return [Skipped(shown.path(row[0], row[1]), *row[2:]) for row in rows]
+
+
+def page_coverage(
+    database: Database, condition: str = "TRUE", bindings: Sequence[object] = ()
+) -> list[tuple[int, str, Coverage]]:
+    """(root id, path, coverage) of documents whose pages may be pictures, by their paths."""
+    rows = database.rows(
+        "SELECT root_id, path, coverage FROM documents "
+        f"WHERE coverage != '' AND ({condition}) ORDER BY root_id, path",
+        bindings,
+    )
+    return [(root_id, path, Coverage(*json.loads(counts))) for root_id, path, counts in rows]
 
 
 def warnings(database: Database) -> list[str]:

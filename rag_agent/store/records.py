@@ -165,7 +165,7 @@ class Counts:
 
     ``vectors`` and ``cards`` count by the model's id, ``languages`` and ``kinds`` count documents;
     ``bytes`` is what the index takes on the disk, files beside the database included;
-    ``commits`` are those whose messages are read.
+    ``commits`` are those whose messages are read, ``unembedded`` the chunks that get no vector.
     """
 
     documents: int
@@ -173,6 +173,7 @@ class Counts:
     passages: int
     bytes: int
     commits: int = 0
+    unembedded: int = 0
     vectors: Mapping[int, int] = field(default_factory=dict)
     languages: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)

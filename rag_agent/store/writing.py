@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from pathlib import PurePosixPath
 
 from rag_agent.errors import StoreError
@@ -116,6 +117,7 @@ def _put_document(
         "links": _json([[link.target, link.line, link.wiki] for link in document.links]),
         "pages": _json(list(document.pages)),
         "warnings": _json(list(document.warnings)),
+        "coverage": _json(astuple(document.coverage)) if document.coverage else "",
         "converted": document.converted,
         "size": source.size,
         "mtime_ns": source.mtime_ns,
@@ -180,14 +182,14 @@ def _put_chunks(
         else:
             ids.append(fresh)
             heading, text = storable(chunk.heading), storable(chunk.text)
-            added.append((fresh, document_id, *place, heading, text, digest))
+            added.append((fresh, document_id, *place, heading, text, digest, chunk.embedded))
             fresh += 1
     gone = [(identifier,) for left in free.values() for identifier in left]
     database.many("DELETE FROM document_chunks WHERE id = ?", gone)
     database.many(
         "UPDATE document_chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?", moved
     )
-    database.many("INSERT INTO document_chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", added)
+    database.many("INSERT INTO document_chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", added)
     return ids
 
 
@@ -318,6 +320,8 @@ def _embedded_hash(document: Document, chunk: Chunk, description: str) -> bytes:
         data = part.encode("utf-8", "backslashreplace")
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
+    if not chunk.embedded:  # one that is embedded from now on is another chunk
+        digest.update(b"words only")
     return digest.digest()
 
 

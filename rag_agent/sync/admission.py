@@ -9,11 +9,12 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rag_agent.extract.languages import LANGUAGES, key_of
+from rag_agent.extract.languages import IMAGE, LANGUAGES, key_of
+from rag_agent.extract.ocr import OcrRules
 from rag_agent.sync import reasons
 from rag_agent.sync.content import language_of_script, reject_name
 from rag_agent.sync.ignore import Decision, Folder, Ignore
@@ -26,6 +27,9 @@ _HEAD = 256  # bytes; Linux looks no further for the interpreter
 # Windows knows no executable bit, so there every file without an extension is a likely script.
 _HAS_EXECUTABLE_BIT = os.name != "nt"
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: on Windows a link to a folder, no symlink
+# Bytes of a picture with a line of text that can be read; icons, of which a tree of code holds
+# thousands, have fewer, and need not be opened.
+_LEAST_PICTURE = 3_000
 # What lies in these are devices and the state of the system, some of it without an end.
 _MADE_UP = ("/proc/", "/sys/", "/dev/")
 _IN_MEMORY = "/dev/shm/"  # but here are files as anywhere else
@@ -37,7 +41,8 @@ class WalkRules:
 
     Sizes are bytes; ``max_document_bytes`` is for formats whose text is made from the bytes.
     ``user_ignores`` are the lines of the user's ``core.excludesFile``. ``exclude_tags`` keep out
-    the documents that have one.
+    the documents that have one. ``ocr`` bounds what one file may take, ``pictures`` how many files
+    that are pictures are read in a root.
     """
 
     extensions: frozenset[str]
@@ -47,6 +52,8 @@ class WalkRules:
     max_document_bytes: int
     user_ignores: tuple[str, ...] = ()
     exclude_tags: tuple[str, ...] = ()
+    ocr: OcrRules = field(default_factory=OcrRules)
+    pictures: int = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +157,8 @@ class Admission:
         language = None if key is None else LANGUAGES.get(key)
         converted = language is not None and language.converted
         limit = self._rules.max_document_bytes if converted else self._rules.max_bytes
+        if language is not None and language.name == IMAGE and found.st_size < _LEAST_PICTURE:
+            return Skipped(path, reasons.SMALL_PICTURE, f"{found.st_size:,} bytes hold no text")
         if found.st_size > limit:
             detail = f"{found.st_size / 1e6:.1f} MB, the limit is {limit / 1e6:.1f} MB"
             return Skipped(path, reasons.TOO_LARGE, detail)

@@ -162,15 +162,20 @@ def sync_file(
     return kept
 
 
-def read_document(candidate: Candidate, rules: WalkRules) -> tuple[Document, Source]:
+def read_document(
+    candidate: Candidate, rules: WalkRules, *, engine: str = "", texts: TextCache | None = None
+) -> tuple[Document, Source]:
     """The document at a path as it is now, with secrets removed, and the state it was read in.
+
+    With ``engine``, what OCR there is (``extract.ocr.state``), the text of pictures, too, which
+    takes seconds a page. ``texts`` holds what was extracted before.
 
     Raises:
         ExtractError: its content is not for the index, or it cannot be parsed.
         OSError: it cannot be read.
     """
     data, source = _read(candidate)
-    return _document(data, candidate.path, rules, source.sha256, None), source
+    return _document(data, candidate.path, rules, source.sha256, texts, engine), source
 
 
 def source_of(candidate: Candidate) -> Source:
@@ -240,20 +245,25 @@ def _read(candidate: Candidate) -> tuple[bytes, Source]:
 
 
 def _document(
-    data: bytes, path: str, rules: WalkRules, sha256: str, texts: TextCache | None
+    data: bytes,
+    path: str,
+    rules: WalkRules,
+    sha256: str,
+    texts: TextCache | None,
+    engine: str = "",
 ) -> Document:
     rejected = reject(data, path)
     if rejected is not None:
         raise ExtractError(path, *rejected)
-    kept = texts.get(path, sha256) if texts else None
+    kept = texts.get(path, sha256, engine) if texts else None
     if kept is not None:
         consent.check(kept, rules.exclude_tags)
         return kept
-    document = extract(data, path)
+    document = extract(data, path, ocr=rules.ocr if engine else None)
     consent.check(document, rules.exclude_tags)
     document = _masked(document)
     if texts:
-        texts.put(document, sha256)
+        texts.put(document, sha256, engine)
     return document
 
 

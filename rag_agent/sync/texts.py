@@ -40,9 +40,12 @@ class TextCache:
         self._file = CacheFile(folder / FILE, "text", "text cache", limit)
         self._trusted = trusted
 
-    def get(self, path: str, sha256: str) -> Document | None:
-        """The document of a file with these bytes, None if it is not kept or of a kind that is."""
-        key = _key(path, sha256)
+    def get(self, path: str, sha256: str, engine: str = "") -> Document | None:
+        """The document of a file with these bytes, None if it is not kept or of a kind that is.
+
+        ``engine`` says what OCR its pictures were read by, "" for none.
+        """
+        key = _key(path, sha256, engine)
         if key is None or not self._trusted:
             return None
         packed = self._file.get([key]).get(key)
@@ -55,9 +58,9 @@ class TextCache:
             return None
         return replace(document, path=path) if isinstance(document, Document) else None
 
-    def put(self, document: Document, sha256: str) -> None:
+    def put(self, document: Document, sha256: str, engine: str = "") -> None:
         """Keep the document of a file with these bytes, if its text was made from them."""
-        key = _key(document.path, sha256)
+        key = _key(document.path, sha256, engine)
         if key is None:
             return
         packed = zlib.compress(pack_answer(document, last=False), 1)
@@ -69,9 +72,10 @@ class TextCache:
         self._file.close()
 
 
-def _key(path: str, sha256: str) -> bytes | None:
+def _key(path: str, sha256: str, engine: str) -> bytes | None:
     """None for what needs no conversion: to decode it again takes less than to look it up."""
     name = key_of(path.rpartition("/")[2])
     if name is None or not LANGUAGES[name].converted:
         return None
-    return hashlib.sha256(f"{_PIPELINE}\0{name}\0{sha256}".encode()).digest()
+    made_of = "\0".join((_PIPELINE, name, sha256, *filter(None, [engine])))
+    return hashlib.sha256(made_of.encode()).digest()

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rag_agent.errors import WalkError
-from rag_agent.extract.languages import LANGUAGES
+from rag_agent.extract.languages import IMAGE, LANGUAGES
+from rag_agent.extract.ocr import OcrRules
 from rag_agent.sync import reasons
 from rag_agent.sync.admission import (
     Admission,
@@ -42,16 +43,21 @@ def rules_from(
     max_document_bytes: int,
     exclude_tags: Sequence[str] = (),
     environ: Mapping[str, str] = os.environ,
+    *,
+    ocr: OcrRules | None = None,
+    pictures: int = 50,
 ) -> WalkRules:
     """The allowlist with the user's additions and exceptions, and the user's own git excludes.
 
     Extensions may come with or without their dot; a whole name of the table (``Makefile``) may
     stand among them. What is both added and excluded is excluded. ``environ`` says where git's
-    configuration lies.
+    configuration lies. Without any ``pictures`` their extensions count as excluded.
     """
     excluded = {_allowlist_key(extension) for extension in exclude_extensions}
     added = {_allowlist_key(extension) for extension in extra_extensions}
     allowed = (added | set(LANGUAGES)) - excluded
+    if not pictures:
+        allowed -= {key for key, language in LANGUAGES.items() if language.name == IMAGE}
     return WalkRules(
         extensions=frozenset(key for key in allowed if key.startswith(".")),
         names=frozenset(key for key in allowed if not key.startswith(".")),
@@ -60,6 +66,8 @@ def rules_from(
         max_document_bytes=max_document_bytes,
         user_ignores=user_ignores(environ),
         exclude_tags=tuple(exclude_tags),
+        ocr=ocr or OcrRules(),
+        pictures=pictures,
     )
 
 

@@ -50,6 +50,38 @@ def test_pages_without_text_are_no_chunks() -> None:
     assert paged(["", "", ""]) == []
 
 
+def test_the_heading_names_the_page_and_then_the_section() -> None:
+    chunks = paged([f"# Tides\n\n{PAGE}", f"{PAGE}\n{PAGE}\n\n## Slack\n\n{PAGE}\n{PAGE}"])
+
+    assert [part.heading for part in chunks] == [
+        "page 1 > Tides",
+        "page 2 > Tides",
+        "page 2 > Tides > Slack",
+    ]
+
+
+def test_a_heading_at_the_foot_of_a_page_goes_with_its_text() -> None:
+    chunks = paged([f"{PAGE}\n\n# Slack", PAGE])
+
+    assert [part.heading for part in chunks] == ["page 1", "page 2 > Slack"]
+    assert chunks[1].text.startswith("# Slack\n")
+
+
+def test_marked_lines_are_chunks_of_their_own_without_a_vector() -> None:
+    text = "\n".join([PAGE, "[1] A source.", "[2] Another.", PAGE])
+    document = Document(
+        path="a.pdf", kind="prose", text=text, pages=(1,), converted=True, unembedded=((21, 22),)
+    )
+
+    chunks = chunk(document)
+
+    assert [(part.start, part.end, part.embedded) for part in chunks] == [
+        (1, 20, True),
+        (21, 22, False),
+        (23, 42, True),
+    ]
+
+
 def test_a_table_is_cut_between_records_under_its_header() -> None:
     records = [f'{number},"a note\nover two lines",{number}' for number in range(60)]
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ def put() -> Put:
         names: tuple[str, ...] = (),
         mtime: int = 1_770_000_000,
         sha256: str = "0" * 64,
+        words_only: Collection[str] = (),
         **fields: Any,
     ) -> int:
         fields.setdefault("kind", "prose")
@@ -61,6 +62,7 @@ def put() -> Put:
                     heading=heading,
                     definitions=tuple(Definition(name, "function", line, end) for name in names),
                     passages=(Passage(line, end, text),) if text.strip() else (),
+                    embedded=text not in words_only,
                 )
             )
             line = end + 1

@@ -195,6 +195,10 @@ def test_an_index_of_the_format_before_cards_gets_them(
         root = store.add_root(str(tmp_path / "project"))
         put(store, root, "a.md", "text")
         database = store._database
+        database.rows("DROP INDEX documents_scanned")
+        database.rows("ALTER TABLE documents DROP COLUMN coverage")
+        database.rows("DROP INDEX chunks_unembedded")
+        database.rows("ALTER TABLE document_chunks DROP COLUMN embedded")
         database.rows("DROP TABLE link_names")
         database.rows("DROP INDEX documents_by_name")
         database.rows("ALTER TABLE documents DROP COLUMN name")

@@ -346,6 +346,24 @@ def test_pending_goes_through_all_chunks_in_steps(store: Store, root: Root, put:
     )
 
 
+def test_what_is_found_by_words_only_is_never_pending(store: Store, root: Root, put: Any) -> None:
+    put(store, root, "a.md", "one", "[1] two", words_only=["[1] two"])
+    model = store.model("m", DIM)
+    assert [pending.text for pending in store.pending(model, 10)] == ["one"]
+    assert store.count_pending(model) == 1
+    assert (store.counts().chunks, store.counts().unembedded) == (2, 1)
+    store.put_vectors(model, [store.pending(model, 1)[0].id], np.ones((1, DIM), np.float32))
+    assert store.count_pending(model) == 0
+    assert {match.text for match in store.match(["two"], 5)} == {"[1] two"}
+
+    put(store, root, "a.md", "one", "[1] two")
+    assert [pending.text for pending in store.pending(model, 10)] == ["[1] two"]
+    store.put_vectors(model, [store.pending(model, 1)[0].id], np.ones((1, DIM), np.float32))
+    put(store, root, "a.md", "one", "[1] two", words_only=["[1] two"])
+    assert store.count_pending(model) == 0
+    assert store.counts().vectors[model] == 1
+
+
 def test_vectors_for_chunks_that_vanished_meanwhile_are_ignored(
     store: Store, root: Root, put: Any
 ) -> None:

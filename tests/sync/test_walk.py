@@ -62,7 +62,7 @@ def test_files_come_in_the_order_of_their_paths(tmp_path: Path) -> None:
 
 def test_every_file_that_is_left_out_has_a_reason(tmp_path: Path) -> None:
     _tree(tmp_path, "node_modules/a/i.js", "x.min.js", "package-lock.json")
-    _tree(tmp_path, "picture.png", "data", ".env", "d/.ssh/config.py", "ex.py", "ig.py", "ok.py")
+    _tree(tmp_path, "clip.mp4", "data", ".env", "d/.ssh/config.py", "ex.py", "ig.py", "ok.py")
     _tree(tmp_path, "big.py", text="x" * 1_001)
     _tree(tmp_path, ".gitignore", text="ig.py\n")
     found, skipped = _walk(tmp_path, _rules(patterns=("ex.py",)))
@@ -71,12 +71,12 @@ def test_every_file_that_is_left_out_has_a_reason(tmp_path: Path) -> None:
         ".env": "secret",
         "big.py": "too large",
         "d/.ssh/": "secret",
+        "clip.mp4": "file type",
         "data": "file type",
         "ex.py": "excluded",
         "ig.py": "ignored",
         "node_modules/": "ignored",
         "package-lock.json": "generated",
-        "picture.png": "file type",
         "x.min.js": "minified",
     }
 
