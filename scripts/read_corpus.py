@@ -1,6 +1,6 @@
 """Read every file of some folders as a sync would, and say what became of each.
 
-    python scripts/read_corpus.py FOLDER… [--json OUT.jsonl] [--index] [--seconds 60]
+    python scripts/read_corpus.py FOLDER… [--json OUT.jsonl] [--index] [--no-ocr]
 
 Every file that the walk admits goes through the real reading (content rules, extraction in the
 worker, masking). Prints one line a format and reason, the slowest files and the peak memory of
@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -30,6 +30,7 @@ from rag_agent.config import Config
 from rag_agent.errors import ExtractError
 from rag_agent.extract import close
 from rag_agent.extract.languages import language_of
+from rag_agent.extract.ocr import NEEDED, PAGE_SECONDS, OcrRules, state
 from rag_agent.extract.sandbox import SECONDS
 from rag_agent.index import Index
 from rag_agent.sync import reasons
@@ -47,7 +48,7 @@ _FIGURES = re.compile(r"\d[\d,.]*")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one file. Pages are those with text, read by OCR, and with neither."""
+    """What became of one file. Pages are those with text, by OCR, with neither, and blank ones."""
 
     path: str
     format: str
@@ -56,7 +57,7 @@ class Outcome:
     size: int = 0
     seconds: float = 0.0
     characters: int = 0
-    pages: tuple[int, int, int] = (0, 0, 0)
+    pages: tuple[int, int, int, int] = (0, 0, 0, 0)
     warnings: tuple[str, ...] = ()
 
 
@@ -66,12 +67,17 @@ def main() -> int:
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write one line a file")
     parser.add_argument("--index", action="store_true", help="also sync each into a store")
+    parser.add_argument("--no-ocr", action="store_true", help="leave tesseract out")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="limit, for the verdict")
     arguments = parser.parse_args()
     folders = [folder.resolve(strict=True) for folder in arguments.folders]
     # Line by line, so that after a crash the last line names the file before.
     with (arguments.json or Path(os.devnull)).open("w", encoding="utf-8", buffering=1) as log:
-        outcomes = [o for folder in folders for o in read_folder(folder, log)]
+        outcomes = [
+            o
+            for folder in folders
+            for o in read_folder(folder, log, _rules(ocr=not arguments.no_ocr))
+        ]
     close()  # so that the system counts the worker's memory
     memory = peak_memory()
     faults = [fault for folder in folders for fault in unmentioned(folder, outcomes)]
@@ -88,12 +94,12 @@ def main() -> int:
     return 1 if faults else 0
 
 
-def read_folder(folder: Path, log: TextIO) -> Iterator[Outcome]:
+def read_folder(folder: Path, log: TextIO, rules: WalkRules) -> Iterator[Outcome]:
     """The outcome of each file and of each folder that is left out, with absolute paths."""
     skipped: list[Skipped] = []
-    rules = _rules()
+    engine = state(rules.ocr)
     for candidate in walk(folder, rules, skipped.append):
-        outcome = read(folder, candidate, rules)
+        outcome = read(folder, candidate, rules, engine)
         log.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
         yield outcome
     for one in skipped:
@@ -102,12 +108,12 @@ def read_folder(folder: Path, log: TextIO) -> Iterator[Outcome]:
         yield outcome
 
 
-def read(folder: Path, candidate: Candidate, rules: WalkRules) -> Outcome:
+def read(folder: Path, candidate: Candidate, rules: WalkRules, engine: str) -> Outcome:
     """One file through the real reading."""
     started = time.monotonic()
     document, reason, detail = None, "", ""
     try:
-        document, _ = read_document(candidate, rules)
+        document = _document(candidate, rules, engine)
     except ExtractError as error:
         reason, detail = error.reason, error.detail
     except OSError as error:
@@ -130,15 +136,30 @@ def read(folder: Path, candidate: Candidate, rules: WalkRules) -> Outcome:
     )
 
 
-def pages_of(document: Document) -> tuple[int, int, int]:
-    """How many pages have text of their own, text by OCR, and none."""
-    lines = document.text.split("\n")
-    ends = [*(first - 1 for first in document.pages[1:]), len(lines)]
-    full = sum(
-        any(line.strip() for line in lines[first - 1 : end])
-        for first, end in zip(document.pages, ends, strict=True)
-    ) if document.pages else 0  # fmt: skip
-    return full, 0, len(document.pages) - full
+def _document(candidate: Candidate, rules: WalkRules, engine: str) -> Document:
+    """As a sync reads it in the end: pictures and pages without text by OCR, where there is one."""
+    document = None
+    try:
+        document, _ = read_document(candidate, rules)
+        if not engine or document.coverage is None or not document.coverage.without:
+            return document
+    except ExtractError as error:
+        if not engine or error.reason != NEEDED:
+            raise
+    try:
+        return read_document(candidate, rules, engine=engine)[0]
+    except ExtractError as error:
+        if document is None:
+            raise
+        return replace(document, warnings=(*document.warnings, f"OCR: {error.reason}"))
+
+
+def pages_of(document: Document) -> tuple[int, int, int, int]:
+    """How many pages have text of their own, text by OCR, none though drawn on, nothing at all."""
+    c = document.coverage
+    if c is None:
+        return 0, 0, 0, 0
+    return c.text, c.ocr, c.without, max(0, len(document.pages) - c.text - c.ocr - c.without)
 
 
 def unmentioned(folder: Path, outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -156,20 +177,22 @@ def judged(outcome: Outcome, limit: float) -> Iterator[str]:
     """What must not have happened to a file."""
     if outcome.outcome in (SILENT, CRASHED):
         yield f"{outcome.path}: {outcome.outcome} {outcome.detail}".rstrip()
-    if outcome.seconds > limit * _SLACK:
+    if outcome.seconds > (limit + sum(outcome.pages[1:3]) * PAGE_SECONDS) * _SLACK:
         yield f"{outcome.path}: took {outcome.seconds:.0f} s"
 
 
 def print_table(outcomes: Sequence[Outcome]) -> None:
     """One line a format and outcome: files, megabytes, seconds, pages, and an example."""
-    print(f"{'format':12} {'outcome':28} {'files':>6} {'MB':>8} {'s':>8}  pages text/OCR/none")
+    print(
+        f"{'format':12} {'outcome':28} {'files':>6} {'MB':>8} {'s':>8}  pages text/OCR/none/blank"
+    )
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault(_group(outcome), []).append(outcome)
     for (name, what), group in sorted(groups.items()):
         size = sum(one.size for one in group) / 1e6
         seconds = sum(one.seconds for one in group)
-        pages = [sum(one.pages[kind] for one in group) for kind in range(3)]
+        pages = [sum(one.pages[kind] for one in group) for kind in range(4)]
         shown = "/".join(f"{count:,}" for count in pages) if any(pages) else ""
         print(f"{name:12} {what:28} {len(group):6,} {size:8.1f} {seconds:8.1f}  {shown}".rstrip())
     print_details(outcomes)
@@ -236,9 +259,16 @@ def sync_folder(folder: Path) -> Iterator[str]:
     print(peak_memory())
 
 
-def _rules() -> WalkRules:
+def _rules(*, ocr: bool) -> WalkRules:
     default = Config()
-    return rules_from((), (), (), default.max_file_bytes, default.max_document_bytes)
+    return rules_from(
+        (),
+        (),
+        (),
+        default.max_file_bytes,
+        default.max_document_bytes,
+        ocr=OcrRules() if ocr else OcrRules(pages=0),
+    )
 
 
 def _format(path: str) -> str:

@@ -49,7 +49,7 @@ def export(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     written = f"{counted(end['documents'], 'file')} ({counted(end['chunks'], 'chunk')}"
     written += f", {counted(end['vectors'], 'vector')})" if arguments.vectors else ")"
     notes = []
-    missing = end["chunks"] - end["vectors"]
+    missing = end["chunks"] - end["unembedded"] - end["vectors"]
     if arguments.vectors and missing:
         notes.append(f"{counted(missing, 'chunk')} without a vector yet: `rag-agent refresh`")
     if others:
@@ -61,6 +61,7 @@ def export(open_index: Opener, arguments: Namespace, report: Report) -> Result:
             "documents": end["documents"],
             "chunks": end["chunks"],
             "vectors": end["vectors"],
+            "unembedded": end["unembedded"],
             "skipped": end["skipped"],
             "bytes": bytes_written,
             "notes": notes,

@@ -18,7 +18,17 @@ from rag_agent.sync import reasons
 from rag_agent.sync.sync import PIPELINE, note_pipeline, source_of, sync_file
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import WalkRules, admit, check_root
-from rag_agent.types import Chunk, Definition, Document, Link, Passage, Root, Skipped, Source
+from rag_agent.types import (
+    Chunk,
+    Coverage,
+    Definition,
+    Document,
+    Link,
+    Passage,
+    Root,
+    Skipped,
+    Source,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -216,6 +226,7 @@ def _document(line: DocumentLine, path: str) -> Document:
         pages=line.pages,
         converted=line.converted,
         warnings=line.warnings,
+        coverage=Coverage(**line.coverage.model_dump()) if line.coverage else None,
     )
 
 
@@ -231,6 +242,7 @@ def _chunk(line: ChunkLine, path: str) -> Chunk:
             Passage(start, end, line.text[begin : begin + length] if own is None else own)
             for start, end, begin, length, own in line.passages
         ),
+        embedded=line.embedded,
     )
 
 
@@ -240,22 +252,15 @@ def _put_vectors(going: _Adoption, model: int, document_id: int, group: Group) -
 
     store, line = going.store, group.document
     given = {
-        passage_text(line.path, line.title, one.heading, one.text): vector
+        passage_text(
+            line.path, line.title, one.heading, one.text, line.description, line.tags
+        ): vector
         for one, vector in _given(going, group)
     }
-    there = store.vectors_of(model, document_id)
     wanted = {
-        stored.id: given[text]
-        for stored in store.chunks_of(document_id)
-        if stored.id not in there
-        and (
-            text := passage_text(
-                stored.chunk.path,
-                stored.document.title,
-                stored.chunk.heading,
-                stored.chunk.text,
-            )
-        )
+        p.id: given[text]
+        for p in store.pending_of(model, document_id)
+        if (text := passage_text(p.path, p.title, p.heading, p.text, p.description, p.tags))
         in given
     }
     if wanted:

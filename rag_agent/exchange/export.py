@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from rag_agent.exchange.lines import (
     CardLine,
     ChunkLine,
+    CoverageLine,
     DocumentLine,
     EndLine,
     HeaderLine,
@@ -30,6 +31,7 @@ class _Counts:
     documents: int = 0
     chunks: int = 0
     vectors: int = 0
+    unembedded: int = 0
     skipped: int = 0
 
 
@@ -77,6 +79,7 @@ def export_lines(
         documents=counts.documents,
         chunks=counts.chunks,
         vectors=counts.vectors,
+        unembedded=counts.unembedded,
         skipped=counts.skipped,
     ).model_dump_json()
 
@@ -87,10 +90,12 @@ def _document_lines(
     chunks = store.chunks_of(found.id)
     vectors = {} if model is None else store.vectors_of(model, found.id)
     card = None if model is None else store.card_of(model, found.id)
+    unembedded = store.unembedded_of(found.id)
     document, root = found.document, roots.index(found.root)
     counts.documents += 1
     counts.chunks += len(chunks)
     counts.vectors += len(vectors)
+    counts.unembedded += len(unembedded)
     line = DocumentLine(
         root=root,
         path=document.path,
@@ -106,16 +111,21 @@ def _document_lines(
         pages=document.pages,
         converted=document.converted,
         warnings=document.warnings,
+        coverage=CoverageLine(**asdict(document.coverage)) if document.coverage else None,
+        description=found.description,
         card=None if card is None else CardLine(digest=card[0].hex(), vector=_base64(card[1])),
         chunks=len(chunks),
     )
     return [
         line.model_dump_json(),
-        *(_chunk_line(stored, root, vectors.get(stored.id)) for stored in chunks),
+        *(
+            _chunk_line(stored, root, stored.id not in unembedded, vectors.get(stored.id))
+            for stored in chunks
+        ),
     ]
 
 
-def _chunk_line(stored: StoredChunk, root: int, vector: bytes | None) -> str:
+def _chunk_line(stored: StoredChunk, root: int, embedded: bool, vector: bytes | None) -> str:
     chunk = stored.chunk
     return ChunkLine(
         root=root,
@@ -126,6 +136,7 @@ def _chunk_line(stored: StoredChunk, root: int, vector: bytes | None) -> str:
         text=chunk.text,
         definitions=tuple((d.name, d.kind, d.start, d.end) for d in chunk.definitions),
         passages=tuple(_places(chunk.text, chunk.passages)),
+        embedded=embedded,
         vector=None if vector is None else _base64(vector),
     ).model_dump_json()
 

@@ -56,8 +56,20 @@ class CardLine(_Line):
     vector: str
 
 
+class CoverageLine(_Line):
+    """Of how many pages there is text, as ``types.Coverage``."""
+
+    text: int = 0
+    ocr: int = 0
+    without: int = 0
+    engine: str = ""
+
+
 class DocumentLine(_Line):
-    """One file; ``root`` counts those of the header from 0, ``chunks`` the lines that follow."""
+    """One file; ``root`` counts those of the header from 0, ``chunks`` the lines that follow.
+
+    ``description`` is what of it is embedded with each chunk.
+    """
 
     type: Literal["document"] = "document"
     root: int = Field(ge=0)
@@ -74,12 +86,16 @@ class DocumentLine(_Line):
     pages: tuple[int, ...] = ()
     converted: bool = False
     warnings: tuple[str, ...] = ()
+    coverage: CoverageLine | None = None
+    description: str = ""
     card: CardLine | None = None
     chunks: int = Field(ge=0)
 
 
 class ChunkLine(_Line):
     """Consecutive lines of a document, with names that they define and passages inside them.
+
+    Without ``embedded`` it is found by words only, and has no vector.
 
     A passage is (first line, last line, where it begins in the text, its length, and its own text
     where that is no slice of the chunk's).
@@ -94,6 +110,7 @@ class ChunkLine(_Line):
     text: str
     definitions: tuple[tuple[str, DefinitionKind, int, int], ...] = ()
     passages: tuple[tuple[int, int, int, int, str | None], ...] = ()
+    embedded: bool = True
     vector: str | None = None
 
 
@@ -108,12 +125,13 @@ class SkippedLine(_Line):
 
 
 class EndLine(_Line):
-    """How much there was: a file without it is not whole."""
+    """How much there was: a file without it is not whole. ``unembedded`` chunks get no vector."""
 
     type: Literal["end"] = "end"
     documents: int
     chunks: int
     vectors: int
+    unembedded: int = 0
     skipped: int = 0
 
 

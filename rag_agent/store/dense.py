@@ -71,13 +71,24 @@ def forget(database: Database, keep: int | None = None) -> int:
 
 def pending(database: Database, model_id: int, limit: int, after: int = 0) -> list[Pending]:
     """Chunks with an id above ``after`` that lack a vector of the model, by id."""
+    return _pending(database, model_id, "c.id > ?", after, max(limit, 0))
+
+
+def pending_of(database: Database, model_id: int, document_id: int) -> list[Pending]:
+    """Those of one document, all of them."""
+    return _pending(database, model_id, "c.document_id = ?", document_id, -1)
+
+
+def _pending(
+    database: Database, model_id: int, condition: str, binding: int, limit: int
+) -> list[Pending]:
     rows = database.rows(
         "SELECT c.id, d.path, d.title, c.heading, c.text, d.description, d.tags "
         "FROM document_chunks AS c JOIN documents AS d ON d.id = c.document_id "
-        "WHERE c.id > ? AND c.embedded = 1 AND NOT EXISTS ("
+        f"WHERE {condition} AND c.embedded = 1 AND NOT EXISTS ("
         "    SELECT 1 FROM vectors AS v WHERE v.chunk_id = c.id AND v.model_id = ?"
         ") ORDER BY c.id LIMIT ?",
-        (after, model_id, max(limit, 0)),
+        (binding, model_id, limit),
     )
     return [
         Pending(identifier, path, title, heading, text, description, tuple(json.loads(tags)))

@@ -7,22 +7,26 @@ from dataclasses import dataclass
 
 from rag_agent.store import roots
 from rag_agent.store.connection import Database
-from rag_agent.types import Document, Link, Root, Source
+from rag_agent.types import Coverage, Document, Link, Root, Source
 
 _COLUMNS = (
     "id, root_id, path, kind, language, title, tags, day, metadata, links, pages, warnings, "
-    "converted, size, mtime_ns, sha256"
+    "coverage, converted, size, mtime_ns, sha256, description"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class WholeDocument:
-    """A document as it was put, but for its text, which its chunks hold."""
+    """A document as it was put, but for its text, which its chunks hold.
+
+    ``description`` is what of it is embedded with each chunk.
+    """
 
     id: int
     root: Root
     document: Document
     source: Source
+    description: str
 
 
 def next_document(database: Database, after: int) -> WholeDocument | None:
@@ -33,7 +37,9 @@ def next_document(database: Database, after: int) -> WholeDocument | None:
     if not rows:
         return None
     identifier, root_id, path, kind, language, title, tags, day, *rest = rows[0]
-    metadata, links, pages, warnings, converted, size, mtime_ns, sha256 = rest
+    metadata, links, pages, warnings, coverage, converted, size, mtime_ns, sha256, description = (
+        rest
+    )
     known = {root.id: root for root in roots.all_roots(database)}
     document = Document(
         path=path,
@@ -48,8 +54,10 @@ def next_document(database: Database, after: int) -> WholeDocument | None:
         pages=tuple(json.loads(pages)),
         converted=bool(converted),
         warnings=tuple(json.loads(warnings)),
+        coverage=Coverage(*json.loads(coverage)) if coverage else None,
     )
-    return WholeDocument(identifier, known[root_id], document, Source(size, mtime_ns, sha256))
+    source = Source(size, mtime_ns, sha256)
+    return WholeDocument(identifier, known[root_id], document, source, description)
 
 
 def vectors_of(database: Database, model_id: int, document_id: int) -> dict[int, bytes]:
@@ -62,6 +70,14 @@ def vectors_of(database: Database, model_id: int, document_id: int) -> dict[int,
             (document_id, model_id),
         )
     )
+
+
+def unembedded_of(database: Database, document_id: int) -> set[int]:
+    """Ids of a document's chunks that are found by words only."""
+    rows = database.rows(
+        "SELECT id FROM document_chunks WHERE document_id = ? AND embedded = 0", (document_id,)
+    )
+    return {row[0] for row in rows}
 
 
 def card_of(database: Database, model_id: int, document_id: int) -> tuple[bytes, bytes] | None:

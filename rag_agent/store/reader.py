@@ -107,6 +107,10 @@ class Reader:
         """Up to ``limit`` chunks with ids above ``after`` that lack a vector of the model."""
         return dense.pending(self._database, model, limit, after)
 
+    def pending_of(self, model: int, document_id: int) -> list[Pending]:
+        """All chunks of a document that lack a vector of the model."""
+        return dense.pending_of(self._database, model, document_id)
+
     def count_pending(self, model: int) -> int:
         """How many chunks lack a vector of the model."""
         return dense.count_pending(self._database, model)
@@ -321,6 +325,10 @@ class Reader:
     def vectors_of(self, model: int, document_id: int) -> dict[int, bytes]:
         """The vector of each of a document's chunks that has one, by the chunk's id."""
         return exporting.vectors_of(self._database, model, document_id)
+
+    def unembedded_of(self, document_id: int) -> set[int]:
+        """Ids of a document's chunks that are found by words only."""
+        return exporting.unembedded_of(self._database, document_id)
 
     def card_of(self, model: int, document_id: int) -> tuple[bytes, bytes] | None:
         """What a document's card was made of, as a digest, and its vector; None without one."""

@@ -132,8 +132,9 @@ def test_a_line_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_field_of_a_document_is_exported() -> None:
-    # Its text is in the chunks; aliases are of Markdown, which is read from the file again.
-    names = {field.name for field in fields(Document)} - {"text", "aliases"}
+    # Its text and what of it is not embedded are in the chunks; aliases are of Markdown, which is
+    # read from the file again.
+    names = {field.name for field in fields(Document)} - {"text", "unembedded", "aliases"}
     assert names <= set(DocumentLine.model_fields)
 
 

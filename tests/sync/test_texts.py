@@ -75,6 +75,14 @@ def test_a_document_comes_back_as_it_was_under_the_path_that_asks(tmp_path: Path
     assert found.get("docs/a.docx", "abc") is None
 
 
+def test_what_ocr_has_read_is_kept_apart_by_what_ocr_that_was(tmp_path: Path) -> None:
+    here = TextCache(tmp_path)
+    here.put(replace(DOCUMENT, text="as it is"), "abc")
+    here.put(replace(DOCUMENT, text="by OCR"), "abc", "eng, 200 pages")
+    found = [here.get("a.pdf", "abc", engine) for engine in ("", "eng, 200 pages", "deu")]
+    assert [document and document.text for document in found] == ["as it is", "by OCR", None]
+
+
 def test_what_is_text_already_is_not_kept(tmp_path: Path) -> None:
     here = TextCache(tmp_path)
     here.put(replace(DOCUMENT, path="a.md", converted=False), "abc")
@@ -124,7 +132,7 @@ def test_a_document_too_large_for_the_cache_pushes_nothing_out(
 @pytest.mark.parametrize("broken", [b"no zlib", b"x\x9c\x03\x00\x00\x00\x00\x01"])
 def test_an_entry_that_cannot_be_read_is_as_none(tmp_path: Path, broken: bytes) -> None:
     here = TextCache(tmp_path)
-    key = texts._key("a.pdf", "abc")
+    key = texts._key("a.pdf", "abc", "")
     assert key is not None
     here._file.put([(key, broken)])
     assert here.get("a.pdf", "abc") is None
