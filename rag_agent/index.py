@@ -36,7 +36,7 @@ from rag_agent.store import set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
 from rag_agent.sync.changed import sync_changed
-from rag_agent.sync.freshness import outdated, outdated_documents, true_to_disk
+from rag_agent.sync.freshness import outdated, outdated_documents, outdated_under, true_to_disk
 from rag_agent.sync.history import sync_history
 from rag_agent.sync.roots import sync_roots
 from rag_agent.sync.texts import TextCache
@@ -344,6 +344,8 @@ class Index:
         store = self._files.reader()
         if store is None:
             return SearchResults(query, "lexical", (), 0.0, (_NOTHING_INDEXED,))
+        if not hurried and (edited := outdated_under(store, where)):
+            self._sync_now(edited)
         settings, model = self.config, self._model
         asking = partial(
             search,

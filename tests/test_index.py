@@ -13,6 +13,7 @@ from rag_agent.commands.health import to_come
 from rag_agent.errors import ConfigError, StoreCorrupt, WalkError
 from rag_agent.index import Index
 from rag_agent.progress import Progress
+from rag_agent.sync.freshness import outdated_under
 from rag_agent.sync.lock import WriteLock
 
 PARSER = '''\
@@ -510,3 +511,50 @@ def test_asking_whose_database_it_is_does_not_take_sqlites_locks_away(project: P
         ]
     assert before
     assert len(after) == len(before)
+
+
+def _note(folder: Path, name: str, tag: str) -> None:
+    text = f"---\ntags: [{tag}]\n---\nHow the harbour pump is sealed, {name}.\n"
+    (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def _tagged(index: Index, tag: str) -> set[str]:
+    return {hit.path for hit in index.search("harbour pump", where=f"tag:{tag}")}
+
+
+def test_a_filter_knows_of_an_edit_at_the_next_search(project: Path) -> None:
+    for name, tag in (("one", "sea"), ("two", "sea"), ("three", "land")):
+        _note(project, name, tag)
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+        assert _tagged(index, "sea") == {"one.md", "two.md"}
+        # Neither is a hit of the search that asks for its new tag.
+        _note(project, "one", "land")
+        assert _tagged(index, "land") == {"one.md", "three.md"}
+        assert _tagged(index, "sea") == {"two.md"}
+        (project / "two.md").unlink()
+        assert _tagged(index, "sea") == set()
+        _note(project, "three", "air")
+        assert _tagged(index, "air") == {"three.md"}
+
+
+def test_a_touched_file_is_no_edit_for_a_filter(project: Path) -> None:
+    for name in ("one", "two"):
+        _note(project, name, "sea")
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+        os.utime(project / "one.md", ns=(1, 1))
+        before = index.status().last_sync
+        assert _tagged(index, "sea") == {"one.md", "two.md"}
+        assert outdated_under(index._files.reader(), "tag:sea") == []  # type: ignore[arg-type]
+        assert index.status().last_sync == before
+
+
+def test_a_filter_of_paths_looks_at_no_file(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+        (project / "parser.py").write_text("other = 1\n", encoding="utf-8")
+        store = index._files.reader()
+        assert store is not None
+        assert outdated_under(store, "") == outdated_under(store, "path:*.py kind:code") == []
+        assert [one.path for one in outdated_under(store, "name:parse*")] == ["parser.py"]

@@ -415,6 +415,15 @@ def test_a_search_does_not_show_what_was_withdrawn_since_the_last_sync(
             assert "Glossar.md" not in found(again, "Eine Liste von Zahlen")
 
 
+def test_the_settings_of_obsidian_and_its_trash_are_not_searched(vault: Path) -> None:
+    (vault / ".trash").mkdir()
+    write(vault / ".trash" / "Weg.md", "Gelöscht, siehe [[Start]].\n")
+    write(vault / ".obsidian" / "plugin.js", "function shortest() { return 'newLinkFormat'; }\n")
+    with rag_agent.open(vault) as index:
+        index.sync(vectors=False)
+        assert {document.path for document in index.find("*")} == set(LINKS)
+
+
 def test_an_ignored_folder_leaves_the_index_at_the_next_sync(index: Index, vault: Path) -> None:
     write(vault / ".ragignore", "Archiv/\n")
     assert index.refresh().removed == 2

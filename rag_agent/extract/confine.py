@@ -26,9 +26,14 @@ def confine(memory: int, *, by_kernel: bool = True) -> None:
     MemoryError. Elsewhere, and without ``by_kernel``, this process ends itself when it holds more.
     """
     sys.addaudithook(_refuse_network)
+    # What this process sends to its group it outlives itself, for as long as it takes to end with
+    # the code of its own. A handler, as programs that are started here would inherit SIG_IGN.
+    ending = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: None if ending.is_set() else _terminated())
     refused = by_kernel and _limit_address_space(memory)
     if hasattr(os, "getppid") and os.name != "nt":  # Windows: job.py
-        watch = threading.Thread(target=_watch, args=(0 if refused else memory,), daemon=True)
+        most = 0 if refused else memory
+        watch = threading.Thread(target=_watch, args=(most, ending), daemon=True)
         watch.start()
 
 
@@ -56,23 +61,28 @@ def _limit_address_space(memory: int) -> bool:
     return sys.platform != "darwin"  # which takes the limit and does not keep it
 
 
-def _watch(memory: int) -> None:
+def _watch(memory: int, ending: threading.Event) -> None:
     """End this process when its parent is gone, or when it holds more than so many bytes."""
     parent = os.getppid()
     while True:
         time.sleep(_EVERY)
         if os.getppid() != parent:
-            _end(1)
+            _end(1, ending)
         if memory and _peak() > memory:
-            _end(OUT_OF_MEMORY)
+            _end(OUT_OF_MEMORY, ending)
 
 
-def _end(code: int) -> None:
+def _end(code: int, ending: threading.Event) -> None:
     """With all that this process has started, where it leads a group of its own."""
+    ending.set()
     if os.getpgrp() == os.getpid():
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.killpg(os.getpid(), signal.SIGTERM)
     os._exit(code)
+
+
+def _terminated() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _peak() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import posixpath
 import re
 import zipfile
@@ -10,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rag_agent.extract import html, mail, rtf
-from rag_agent.extract.archive import open_archive, repacked
+from rag_agent.extract.archive import open_archive
 from rag_agent.extract.html import to_markdown
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import of_office
 from rag_agent.extract.ooxml import chart, drawn
 from rag_agent.extract.registry import Extractor, extractor
+from rag_agent.extract.word_xml import readable
 from rag_agent.types import Document
 
 # mammoth knows Heading 1 to 6; these two it would turn into plain paragraphs.
@@ -28,20 +28,6 @@ p[style-name='Heading 8'] => h6:fresh
 p[style-name='Heading 9'] => h6:fresh
 comment-reference => sup
 """
-# Elements that mammoth drops with all that is in them: formulas (ECMA-376 part 1, 22.1), ruby
-# (17.3.3.25), fields, text moved to its place, writing directions; by the prefixes of Word.
-_UNKNOWN = re.compile(rb"<m:oMath\b|<w:(?:ruby|fldSimple|moveTo|customXml|dir|bdo)\b")
-_REWRITTEN = (
-    (re.compile(rb"<m:(\w*Pr)\b[^>]*(?:/>|>.*?</m:\1>)", re.DOTALL), b""),
-    (re.compile(rb"<w:ruby(Pr)>.*?</w:rubyPr>|<w:rt>.*?</w:rt>", re.DOTALL), b""),
-    (re.compile(rb"<(/?)m:(r|t)\b"), rb"<\1w:\2"),
-    (
-        re.compile(
-            rb"<(/?)(?:m:\w+|w:(?:ruby|rubyBase|fldSimple|moveTo|customXml|dir|bdo))\b[^>]*?(/?)>"
-        ),
-        rb"<\1w:smartTag\2>",
-    ),
-)
 _IMPORTS: Mapping[str, Extractor] = {
     ".htm": html.read,
     ".html": html.read,
@@ -63,7 +49,7 @@ def read(data: bytes, path: str) -> Document:
 
     archive = open_archive(data, path, "word/document")
     source = mammoth.convert_to_html(
-        _readable(archive, data), style_map=_STYLES, convert_image=_description
+        readable(archive, data), style_map=_STYLES, convert_image=_description
     ).value
     text, warnings = to_markdown(source)
     parts = (text, *_imported(archive, path), *drawn(archive, _DIAGRAMS), *_charts(archive))
@@ -93,22 +79,6 @@ def _charts(archive: zipfile.ZipFile) -> Iterator[str]:
     for name in sorted(filter(_CHARTS.fullmatch, archive.namelist())):
         with archive.open(name) as part:
             yield from chart(part)
-
-
-def _readable(archive: zipfile.ZipFile, data: bytes) -> io.BytesIO:
-    """The file, with formulas and ruby as plain runs, since mammoth drops what it does not know."""
-    if not any(
-        name.startswith("word/document") and _UNKNOWN.search(archive.read(name))
-        for name in archive.namelist()
-    ):
-        return io.BytesIO(data)
-    return io.BytesIO(repacked(archive, _plain))
-
-
-def _plain(part: bytes) -> bytes:
-    for pattern, replacement in _REWRITTEN:
-        part = pattern.sub(replacement, part)
-    return part
 
 
 def _description(image: Any) -> list[Any]:

@@ -91,12 +91,14 @@ def _rows(part: IO[bytes], values: _Values) -> Iterator[tuple[int, Sequence[str]
 
 def _cells(row: Element, values: _Values) -> list[str]:
     cells: list[str] = []
+    column = 0
     for cell in row:
-        text = values.text(cell) if cell.tag == _CELL else ""
-        if text:
-            column = _column(cell.get("r", "")) or len(cells) + 1
-            cells += [""] * (column - len(cells) - 1)
-            cells[column - 1 :] = [text]
+        if cell.tag != _CELL:
+            continue
+        column = _column(cell.get("r", "")) or column + 1
+        if text := values.text(cell):
+            cells += [""] * (column - len(cells))
+            cells[column - 1] = text
     return cells
 
 

@@ -105,6 +105,11 @@ def compile(expression: str) -> Filter | None:
     return Filter(tuple(_clause(terms) for terms in groups.values())) if groups else None
 
 
+def looks_inside(where: Filter) -> bool:
+    """Whether a filter depends on more than the paths of files: an edit may let one in or out."""
+    return any(clause.field not in _OF_PATH for clause in where.clauses)
+
+
 def boosts(expression: str, name: str = "near") -> tuple[str, ...]:
     """The values of a field that moves documents up: ``near:PATH`` what is linked with the path.
 
@@ -356,5 +361,6 @@ EXAMPLES: Mapping[str, str] = {
 }
 COMPARABLE = frozenset({"year", "created", "modified", "page"})
 """Fields of which values are compared and make ranges."""
+_OF_PATH = frozenset({"path", "ext", "kind", "lang"})
 OF_CHUNKS = frozenset({"page"})
 """Fields that narrow to chunks; the others narrow to documents."""

@@ -268,6 +268,12 @@ class Reader:
         found = reading.documents(self._database, "d.id = ?", (document_id,))
         return found[0] if found else None
 
+    def every_document(self, most: int) -> Sequence[StoredDocument]:
+        """All documents; none where there are more than ``most``."""
+        return self._database.remembered(
+            f"every document {most}", lambda: reading.every_document(self._database, most)
+        )
+
     def documents_by_id(self, document_ids: Sequence[int]) -> dict[int, StoredDocument]:
         """Documents by id; those that are gone are absent."""
         ids = json.dumps([int(identifier) for identifier in document_ids])

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_agent.errors import ExtractError, WalkError
+from rag_agent.store import filters
 from rag_agent.types import Chunk, Hit, SearchResults, Skipped, StoredDocument
 
 if TYPE_CHECKING:
+    from rag_agent.store import Store
     from rag_agent.sync.walk import WalkRules
+
+# Files whose times are compared with the index before a filtered search: 30 ms of a busy
+# core on Linux.
+_MOST_LOOKED_AT = 5_000
+# A checkout touches them all without a change, and then each of these is read.
+_MOST_TOUCHED = 64
+_MOST_TAKEN_IN = 16
 
 
 def outdated_documents(results: SearchResults) -> list[StoredDocument]:
@@ -23,6 +34,36 @@ def outdated_documents(results: SearchResults) -> list[StoredDocument]:
 def outdated(documents: Iterable[StoredDocument]) -> list[StoredDocument]:
     """Those whose files have changed or gone since they were indexed."""
     return [document for document in documents if not _is_current(document)]
+
+
+def outdated_under(store: Store, where: str) -> list[StoredDocument]:
+    """Of a project of ordinary size up to 16 documents that changed, if the filter looks inside.
+
+    A note that just got its tag is no hit yet, so nobody else would notice.
+    """
+    narrowed = filters.compile(where)
+    if narrowed is None or not filters.looks_inside(narrowed):
+        return []
+    touched = _touched(store.every_document(_MOST_LOOKED_AT))
+    return [one for one in islice(touched, _MOST_TOUCHED) if not _is_current(one)][:_MOST_TAKEN_IN]
+
+
+def _touched(documents: Iterable[StoredDocument]) -> Iterator[StoredDocument]:
+    """Those whose files have other sizes or times, or are gone."""
+    bases: dict[int, str] = {}
+    for document in documents:
+        root, source = document.root, document.source
+        if root.id not in bases:
+            bases[root.id] = "" if Path(root.path).is_file() else root.path
+        base = bases[root.id]
+        try:
+            # Not Path.stat(): of thousands of files the paths alone would take twice as long.
+            stat = os.stat(f"{base}/{document.path}" if base else root.path)  # noqa: PTH116
+        except OSError:
+            yield document
+            continue
+        if (stat.st_size, stat.st_mtime_ns) != (source.size, source.mtime_ns):
+            yield document
 
 
 def true_to_disk(results: SearchResults, rules: WalkRules) -> SearchResults:

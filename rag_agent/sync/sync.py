@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rag_agent.chunk import VERSION as CHUNKS
 from rag_agent.chunk import chunk
-from rag_agent.errors import ExtractError
+from rag_agent.errors import ExtractError, MissingDependency
 from rag_agent.extract import VERSION as EXTRACTION
 from rag_agent.extract import extract
 from rag_agent.progress import Progress, Report
@@ -212,6 +212,10 @@ def _sync_one(
         # Nothing is known against what the index has of it.
         tally.skipped.append(Skipped(candidate.path, UNREADABLE, error.strerror or str(error)))
         return stored is not None
+    except MissingDependency as error:
+        # Without its state, so that it is tried again: the library may be installed by then.
+        tally.skipped.append(Skipped(candidate.path, error.reason, error.detail))
+        return False
     except ExtractError as error:
         tally.skipped.append(
             Skipped(candidate.path, error.reason, error.detail, candidate.size, candidate.mtime_ns)

@@ -230,3 +230,11 @@ def test_a_workbook_whose_styles_cannot_be_read_keeps_its_cells() -> None:
     assert "| Marlin | A1 | 46097.2604166667 | 4.2 | TRUE |" in document.text
     (warning,) = document.warnings
     assert warning.startswith("dates stay numbers, as the styles cannot be read: ")
+
+
+def test_cells_that_do_not_say_where_they_are_follow_each_other() -> None:
+    cells = ("Berth", "", "Fee", "")
+    row = "".join(f'<c t="inlineStr"><is><t>{text}</t></is></c>' for text in cells)
+    values = f'<row>{_cell("C2", "21")}{_cell("A2", "A1")}<c/><c t="n"><v>7</v></c></row>'
+    text = extract(_xlsx(f"<row>{row}</row>{values}"), "a.xlsx").text
+    assert "| Berth | Fee |\n| --- | --- |\n| A1 | 7 |" in text

@@ -12,7 +12,7 @@ import pytest
 import tomlkit
 
 from rag_agent.errors import ExtractError, MissingDependency, UnsupportedFormat
-from rag_agent.extract import extract, pptx
+from rag_agent.extract import docx, extract, pptx, word_xml
 from rag_agent.extract.registry import EXTRAS, guarded
 
 FORMATS = Path(__file__).parents[2] / "fixtures" / "formats"
@@ -57,6 +57,18 @@ def test_formulas_and_the_text_below_ruby_of_a_word_document_are_found() -> None
     data = _changed("tender.docx", ("<w:t>Prices</w:t></w:r>", f"<w:t>P</w:t></w:r>{math}{ruby}"))
     text = extract(data, "a.docx").text
     assert "## Psurgeheight港\n" in text
+
+
+@pytest.mark.parametrize("file", ["tender.docx", "order.docx"])
+def test_a_large_word_document_is_read_like_a_small_one(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = (FORMATS / file).read_bytes()
+    small = guarded(docx.read, data, file)
+    monkeypatch.setattr(word_xml, "_LARGE", 0)
+    with zipfile.ZipFile(FORMATS / file) as archive:
+        assert len(word_xml.readable(archive, data).getvalue()) != len(data)
+    assert guarded(docx.read, data, file) == small
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,9 @@ def _candidates(store: Store, text: str) -> tuple[Candidates, Corpus]:
     question, _ = read_question(store, text)
     embedder: Any = _Embedder()
     reading = dense.read_meaning(store, embedder, text)
+    linked = {document: 1 / document for document in range(1, 9)}
     with store.snapshot():
-        return find_candidates(store, question, reading, None), corpus_of(store)
+        return find_candidates(store, question, reading, None, linked), corpus_of(store)
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
@@ -106,6 +107,18 @@ def test_the_parts_of_scores_are_those_that_a_hook_has(
     assert scores == sorted(scores, reverse=True)
 
 
+def test_what_is_linked_with_the_start_of_a_search_gains_by_how_near_it_is(store: Store) -> None:
+    files, corpus = _candidates(store, QUESTIONS[0])
+    gains = {s.file.document.id: s.signals.get("links", 0.0) for s in Ranking(files, 0.4, corpus)}
+    near = sorted(document for document in gains if document < 9)
+    assert len(near) > 2
+    assert [gains[document] for document in near] == sorted(
+        (gains[document] for document in near), reverse=True
+    )
+    assert gains[near[0]] == pytest.approx(near[1] / near[0] * gains[near[1]])
+    assert {gain for document, gain in gains.items() if document > 8} <= {0.0}
+
+
 def test_a_question_that_nothing_answers_has_no_ranking(indexed: Any) -> None:
     files, corpus = _candidates(indexed(_files()), "zzz")
     assert [*Ranking(files, 0.4, corpus)] == []
@@ -115,6 +128,7 @@ def test_files_that_are_alike_stand_in_the_order_of_their_paths(indexed: Any) ->
     same = "def parse(query):\n    '''Parse a query.'''\n"
     store = indexed({f"src/{name}/url.py": same for name in "ecadb"})
     files, corpus = _candidates(store, "parse a query")
+    files.near[:] = 0
     paths = [scored.file.shown_path for scored in Ranking(files, 0.4, corpus)]
     assert paths == [f"src/{name}/url.py" for name in "abcde"]
 

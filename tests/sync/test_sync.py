@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from rag_agent.errors import WalkError
+from rag_agent.extract import extract
+from rag_agent.extract.registry import EXTRACTORS, Registration
 from rag_agent.progress import Progress, silent
 from rag_agent.store import Store
 from rag_agent.sync import sync as syncing
 from rag_agent.sync.sync import finish, sync_documents, sync_file
 from rag_agent.sync.walk import WalkRules, rules_from
-from rag_agent.types import Root, SyncReport
+from rag_agent.types import Document, Root, SyncReport
 
 OLD = 1_700_000_000_123_456_789  # a time of modification that no clock's tick can be near
 
@@ -243,6 +245,23 @@ def test_an_empty_file_is_known_and_has_no_chunks(tree: Tree) -> None:
     assert counted(tree.sync()) == (1, 0, 0, 0)
     assert tree.content() == {"empty.py": []}
     assert counted(tree.sync()) == (0, 0, 0, 1)
+
+
+def test_a_file_whose_library_is_missing_is_read_once_it_is_installed(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_library(data: bytes, path: str) -> Document:
+        import a_library_that_nobody_has  # noqa: F401
+
+        return Document(path, "prose", "")
+
+    tree.write("notice.eml", "Subject: fog\n\nhorn\n")
+    with monkeypatch.context() as patch:
+        extract(b"", "a.py")  # the registry is full
+        patch.setitem(EXTRACTORS, "eml", Registration(without_library, isolated=False))
+        assert [s.reason for s in tree.sync().skipped] == ["library missing"]
+    report = tree.sync()
+    assert (report.added, report.skipped) == (1, ())
 
 
 def test_a_name_that_is_not_valid_utf8_is_skipped_with_its_reason(tree: Tree) -> None:
