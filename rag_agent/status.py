@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rag_agent import paths, turns
 from rag_agent.config import Config, as_json
+from rag_agent.embed.cache import FILE as EMBEDDINGS
 from rag_agent.errors import RagError
 from rag_agent.extract.ocr import find, installed, languages
 from rag_agent.store import Store
@@ -17,6 +18,7 @@ from rag_agent.store.memory import TurnMemory
 from rag_agent.store.records import Counts
 from rag_agent.sync.gitlog import find_git
 from rag_agent.sync.lock import running
+from rag_agent.sync.texts import FILE as TEXTS
 from rag_agent.types import Check, Coverage, Embedder, Mode, Reranker, Scope, Status
 from rag_agent.version import __version__
 
@@ -101,7 +103,7 @@ def diagnose(
         _try("index", lambda: _index(open_store())),
         _try("git history", lambda: _history(open_store(), load_config().rag_history)),
         _try("index folder", lambda: _writable(folder, paths.VARIABLE)),
-        _try("embedding cache", lambda: _writable(paths.cache_folder(), "XDG_CACHE_HOME")),
+        _try("caches", lambda: _caches(paths.cache_folder())),
         _try("embedding model", lambda: _model(load_model())),
         _try("reranker", lambda: _reranker(load_reranker())),
         _try("grammars", _grammars),
@@ -189,6 +191,15 @@ def _reranker(reranker: Reranker | None) -> str:
         return "none (ragReranker)"
     reranker.scores("where is the configuration parsed?", ["def parse_configuration(text):"])
     return reranker.name
+
+
+def _caches(folder: Path) -> str:
+    """What the user's indexes share; deleting the files costs nothing but the time to make them."""
+    told = [_writable(folder, "XDG_CACHE_HOME")]
+    for what, name in (("vectors", EMBEDDINGS), ("text of documents", TEXTS)):
+        size = sum(path.stat().st_size for path in folder.glob(f"{name}*"))
+        told.append(f"{size / 1e6:,.1f} MB of {what}")
+    return ", ".join(told)
 
 
 def _ocr(settings: Config) -> str:

@@ -228,3 +228,12 @@ def test_an_excluded_document_is_not_kept(tmp_path: Path, cache: Path) -> None:
     kept = TextCache(cache)
     assert kept.get("page.html", sha256_of(folder / "page.html")) is not None
     assert kept.get("tender.docx", sha256_of(folder / "tender.docx")) is None
+
+
+def test_doctor_says_how_much_is_kept(tmp_path: Path, cache: Path) -> None:
+    folder = project(tmp_path / "one", "tender.docx")
+    index(folder)
+    size = sum(path.stat().st_size for path in cache.glob("texts.db*")) / 1e6
+    with rag_agent.open(folder) as opened:
+        (told,) = [check.detail for check in opened.doctor() if check.name == "caches"]
+    assert told == f"{cache}, 0.0 MB of vectors, {size:.1f} MB of text of documents"
