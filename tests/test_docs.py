@@ -19,7 +19,8 @@ from rag_agent.config import Config, key_of
 from rag_agent.embed.models import MODELS
 from rag_agent.extract.languages import LANGUAGES
 from rag_agent.server.tools import QueryArguments
-from rag_agent.store.filters import FIELDS, boosts
+from rag_agent.store.fields import FIELDS
+from rag_agent.store.filters import boosts
 from rag_agent.store.filters import compile as compile_filter
 from rag_agent.store.grammar import GRAMMAR
 

@@ -11,6 +11,7 @@ import pytest
 import rag_agent
 from rag_agent.commands.health import to_come
 from rag_agent.errors import ConfigError, StoreCorrupt, WalkError
+from rag_agent.extract import extract
 from rag_agent.index import Index
 from rag_agent.progress import Progress
 from rag_agent.sync.freshness import outdated_under
@@ -558,3 +559,59 @@ def test_a_filter_of_paths_looks_at_no_file(project: Path) -> None:
         assert store is not None
         assert outdated_under(store, "") == outdated_under(store, "path:*.py kind:code") == []
         assert [one.path for one in outdated_under(store, "name:parse*")] == ["parser.py"]
+
+
+_PAGE = """\
+<html><head><title>Seals</title><meta name="author" content="Béla Bartók">
+<meta name="description" content="All about moving water uphill">
+<meta name="keywords" content="Quay, pumps"><meta name="date" content="2019-05-01"></head>
+<body><h1>Seals</h1><p>They are rings made of rubber.</p></body></html>
+"""
+
+
+def test_what_a_page_says_of_itself_helps_to_find_it_and_is_never_shown(project: Path) -> None:
+    (project / "seals.html").write_text(_PAGE, encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync()
+        (hit,) = index.search("raising a liquid to a greater height", limit=1, where="ext:html")
+        described = hit.evidence.cosine
+        for text in (hit.chunk.text, hit.chunk.heading):
+            assert "uphill" not in text
+            assert "Bart" not in text
+        plain = _PAGE.replace("All about moving water uphill", "")
+        (project / "seals.html").write_text(plain, encoding="utf-8")
+        index.sync()
+        (hit,) = index.search("raising a liquid to a greater height", limit=1, where="ext:html")
+        assert described is not None
+        assert hit.evidence.cosine is not None
+        assert described > hit.evidence.cosine + 0.05
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["author:bartok", "tag:quay", "year:2019", "created:2019-05", "title:seals", "modified:>7d"],
+)
+def test_what_a_page_says_of_itself_is_known_to_filters(where: str, project: Path) -> None:
+    (project / "seals.html").write_text(_PAGE, encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+        found = {hit.path for hit in index.search("rings of rubber", where=where)}
+        assert "seals.html" in found
+        without = {hit.path for hit in index.search("rings of rubber", where=f"-{where}")}
+        assert "seals.html" not in without
+
+
+def test_a_page_of_a_pdf_is_searched_alone(project: Path) -> None:
+    formats = Path(__file__).resolve().parent.parent / "fixtures" / "formats"
+    shutil.copy(formats / "survey.pdf", project / "survey.pdf")
+    begins = extract((formats / "survey.pdf").read_bytes(), "survey.pdf").pages
+    with rag_agent.open(project) as index:
+        index.sync()
+        for page in (1, 2, 3):
+            found = index.search("hydrographic survey", where=f"page:{page}")
+            assert [hit.path for hit in found] == ["survey.pdf"]
+            for chunk in (found.hits[0].chunk, *found.hits[0].more):
+                assert chunk.start < begins[page]
+                assert chunk.end >= begins[page - 1]
+        nothing = index.search("hydrographic survey", where="page:99")
+        assert "page here: 1 to 5" in nothing.notes[0]

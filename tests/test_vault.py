@@ -415,6 +415,14 @@ def test_a_search_does_not_show_what_was_withdrawn_since_the_last_sync(
             assert "Glossar.md" not in found(again, "Eine Liste von Zahlen")
 
 
+def test_an_alias_that_is_a_secret_is_no_name(index: Index, vault: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    write(vault / "Insel.md", f"---\naliases: [{token}, Eiland]\n---\nAllein.\n")
+    index.sync(vectors=False)
+    assert found(index, "Eiland") == {"Insel.md"}
+    assert "Insel.md" not in found(index, token)
+
+
 def test_the_settings_of_obsidian_and_its_trash_are_not_searched(vault: Path) -> None:
     (vault / ".trash").mkdir()
     write(vault / ".trash" / "Weg.md", "Gelöscht, siehe [[Start]].\n")
@@ -459,3 +467,39 @@ def test_links_between_documents_of_a_repository_lead_to_one_file(tmp_path: Path
     }
     assert [link.target for link in links["docs/guide.md"].dead] == ["main.py"]
     assert links["docs/faq.md"].dead == ()  # the picture is there, though it is not indexed
+
+
+def test_vaults_side_by_side_do_not_link_into_each_other(tmp_path: Path) -> None:
+    for name in ("de", "en"):
+        (tmp_path / "help" / name / ".obsidian").mkdir(parents=True)
+        (tmp_path / "help" / name / "sub").mkdir()
+        write(tmp_path / "help" / name / "Home.md", "[[Topic]] and [other](../en/Only.md)\n")
+        write(tmp_path / "help" / name / "sub" / "Topic.md", "[[Home]] [[Only]]\n")
+    write(tmp_path / "help" / "en" / "Only.md", "There is no translation of this.\n")
+    write(tmp_path / "help" / "README.md", "[German](de/Home.md), [English](en/Home.md)\n")
+    with rag_agent.open(tmp_path / "help") as index:
+        index.sync(vectors=False)
+        near = index.related("de/Home.md", limit=20).links
+        assert {one.path for one in near if one.forward} == {"de/sub/Topic.md", "en/Only.md"}
+        assert {one.path for one in near if one.back} == {"de/sub/Topic.md", "README.md"}
+        assert [link.target for link in index.related("de/sub/Topic.md").dead] == ["Only"]
+        only = index.related("en/Only.md").links
+        assert {one.path for one in only} == {"de/Home.md", "en/Home.md", "en/sub/Topic.md"}
+        addresses = {one.path: one.address for one in near}
+        assert addresses["de/sub/Topic.md"] == "obsidian://open?vault=de&file=sub%2FTopic"
+        assert addresses["README.md"] == ""
+
+
+def test_links_lead_from_one_tracked_folder_to_another(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / "project" / name).mkdir(parents=True)
+    write(tmp_path / "project" / "one" / "a.md", "[b](../two/b.md) [gone](../two/c.md)\n")
+    write(tmp_path / "project" / "two" / "b.md", "Text.\n")
+    with rag_agent.open(tmp_path / "project") as index:
+        index.sync("one", vectors=False)
+        assert linked(index.related("one/a.md")) == {}
+        index.sync("two", vectors=False)
+        near = index.related("one/a.md")
+        assert linked(near) == {"two/b.md": 1}
+        assert [link.target for link in near.dead] == ["../two/c.md"]
+        assert linked(index.related("two/b.md")) == {"one/a.md": 1}

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
     from bs4.element import PageElement
 
-# Not content: code, drawings, the way around the site.
+# Not content: code, drawings, the way around the site, how to pronounce what stands below.
 _DROPPED = frozenset(
     """script style template noscript svg iframe object nav canvas audio video button select
-    textarea dialog""".split()
+    textarea dialog rt rp""".split()
 )
 _DROPPED_ROLES = frozenset(("navigation", "contentinfo", "search", "dialog"))
 # A footer inside of one of these belongs to it: who wrote an article, where a quote comes from.
@@ -47,6 +47,8 @@ _META = {
     "dc.publisher": "publisher",
 }
 _EMPHASIS = ("b", "strong", "i", "em", "s", "del")
+# Of a picture, in three words and more; icons and badges have fewer.
+_DESCRIPTION = re.compile(r"\S\s+\S+\s+\S")
 _WITHIN_PAGE = re.compile("^#")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*\n\s*")
 _TRAILING = re.compile(r"[ \t\u00a0]+$", re.MULTILINE)
@@ -121,6 +123,8 @@ def _soup(source: str) -> BeautifulSoup:
         element.decompose()
     tidy_tables(soup)
     _join_words(soup)
+    for picture in soup.find_all("img", alt=_DESCRIPTION):
+        picture.replace_with(f" {picture['alt']} ")
     for anchor in soup.find_all("a", href=_WITHIN_PAGE):  # permalinks of headings, above all
         if any(character.isalnum() for character in anchor.get_text()):
             anchor.unwrap()

@@ -38,7 +38,7 @@ _MOST_SPACES = 8  # a file may declare any number of them in one element
 # What is not read: text that was deleted, lists of headings that come again, numbers of lines.
 _LEFT_OUT = frozenset(
     """text:tracked-changes text:table-of-content text:sequence-decls text:note-citation
-    text:linenumbering-configuration office:forms office:scripts office:settings
+    text:ruby-text text:linenumbering-configuration office:forms office:scripts office:settings
     presentation:footer presentation:date-time presentation:header text:page-number
     presentation:footer-decl presentation:date-time-decl presentation:header-decl
     text:bibliography-source text:illustration-index-source text:table-index-source

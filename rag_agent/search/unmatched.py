@@ -49,7 +49,8 @@ def _alone(clause: Clause) -> Filter:
 
 def _there(store: Store, clause: Clause) -> str:
     """What could have been asked instead."""
-    from rag_agent.store.filters import COMPARABLE, like
+    from rag_agent.store.fields import COMPARABLE
+    from rag_agent.store.filters import like
 
     field = clause.field
     if field in COMPARABLE or field in ("after", "before"):

@@ -99,6 +99,7 @@ def _read_page(text: str) -> tuple[int, int] | None:
 
 
 def _read_days(text: str) -> tuple[str, str] | None:
+    text = text.lower()
     if text in ("today", "yesterday"):
         text = "0d" if text == "today" else "1d"
     if relative := _RELATIVE.fullmatch(text):

@@ -14,6 +14,10 @@ _CREATED = ("created", "date created", "created_at")
 _MODIFIED = ("modified", "updated", "lastmod", "last_modified", "date modified", "updated_at")
 _YEAR = ("year",)
 _DESCRIPTION = ("description", "summary", "abstract", "subtitle")
+# What a program says of itself, where a person would describe the document.
+_BY_PROGRAM = re.compile(
+    r"(?:(?:auto-?)?generated|created|produced|made) (?:by|with|using|in) ", re.I
+)
 _LONGEST_DESCRIPTION = 300  # characters: it stands above each chunk, in a window of some 1,000
 
 
@@ -25,7 +29,8 @@ def details(title: str, day: str, metadata: Mapping[str, str]) -> dict[str, obje
     """
     by_key = {key.casefold(): value for key, value in metadata.items()}
     author = storable(" ".join(_first(by_key, _AUTHOR).split()))
-    description = storable(" ".join(_first(by_key, _DESCRIPTION).split()))
+    described = storable(" ".join(_first(by_key, _DESCRIPTION).split()))
+    description = "" if _BY_PROGRAM.match(described) else described
     created = iso_day(_first(by_key, _CREATED)) or day
     year = re.fullmatch("[0-9]{4}", _first(by_key, _YEAR).strip())
     dated = day or created

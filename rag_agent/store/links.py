@@ -66,15 +66,19 @@ def of(database: Database, document_ids: Sequence[int]) -> dict[int, list[Link]]
     return {identifier: _links(written) for identifier, written in rows}
 
 
-def linking(database: Database, names: Iterable[str]) -> list[int]:
-    """Ids of the documents with a link that may mean a document with one of these names."""
+def linking(database: Database, names: Iterable[str]) -> dict[int, bool]:
+    """The documents with a link that may mean a document with one of these names, by id.
+
+    With whether they have links upwards (``../``), which may lead out of a vault.
+    """
     wanted = sorted({form for name in names for form in names_to(name)})
     rows = database.rows(
-        "SELECT DISTINCT l.document_id FROM json_each(?) AS w "
-        "CROSS JOIN link_names AS l ON l.name = w.value ORDER BY l.document_id",
+        "SELECT d.id, instr(d.links, '../') FROM documents AS d WHERE d.id IN ("
+        "SELECT l.document_id FROM json_each(?) AS w CROSS JOIN link_names AS l ON l.name = w.value"
+        ") ORDER BY d.id",
         (json.dumps(wanted),),
     )
-    return [identifier for (identifier,) in rows]
+    return {identifier: bool(up) for identifier, up in rows}
 
 
 def places(database: Database, document_ids: Sequence[int]) -> dict[int, Place]:
@@ -98,13 +102,14 @@ def named(database: Database, names: Iterable[str]) -> dict[str, list[Place]]:
 
 def _places(database: Database, source: str, wanted: Sequence[object]) -> dict[int, Place]:
     shown = roots.Shown(database)
+    bases = {number: shown.base(number) for number in shown.roots}
     rows = database.rows(
         f"SELECT d.id, d.root_id, d.path, d.name FROM {source} ORDER BY d.root_id, d.path",
         (json.dumps(wanted),),
     )
     return {
         identifier: Place(
-            identifier, shown.absolute(root, path), shown.base(root), name, shown.path(root, path)
+            identifier, shown.absolute(root, path), bases[root], name, shown.path(root, path)
         )
         for identifier, root, path, name in rows
     }

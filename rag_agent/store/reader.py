@@ -207,8 +207,11 @@ class Reader:
         """The links of each of these documents, in order."""
         return links.of(self._database, document_ids)
 
-    def linking(self, names: Iterable[str]) -> list[int]:
-        """Ids of the documents with a link that may mean a document with one of these names."""
+    def linking(self, names: Iterable[str]) -> dict[int, bool]:
+        """The documents with a link that may mean a document with one of these names, by id.
+
+        With whether they have links upwards (``../``), which may lead out of a vault.
+        """
         return links.linking(self._database, names)
 
     def places(self, document_ids: Sequence[int]) -> dict[int, Place]:

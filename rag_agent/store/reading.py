@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from rag_agent.store import filters, roots
+from rag_agent.store import fields, filters, roots
 from rag_agent.store.connection import Database
 from rag_agent.store.glance import GlancedChunk, GlancedDefinition
 from rag_agent.store.records import (
@@ -47,7 +47,7 @@ def tagged(database: Database, root: Root, tags: Sequence[str]) -> set[int]:
     return {
         identifier
         for identifier, tag in rows
-        if any(filters.has_tag(tag, wanted) for wanted in tags)
+        if any(fields.has_tag(tag, wanted) for wanted in tags)
     }
 
 
@@ -60,7 +60,7 @@ def every_document(database: Database, most: int) -> list[StoredDocument]:
 
 def find(database: Database, pattern: str) -> list[StoredDocument]:
     """As ``Store.find``."""
-    wanted = filters.glob(pattern.replace("\\", "/"))
+    wanted = fields.glob(pattern.replace("\\", "/"))
     if "*" not in wanted and "?" not in wanted:
         wanted = f"*{wanted}*"
     # As in .gitignore, a name without a folder is one in any folder.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rag_agent.errors import ExtractError
-from rag_agent.store.filters import has_tag
+from rag_agent.store.fields import has_tag
 from rag_agent.sync import reasons
 from rag_agent.types import Document, Skipped
 

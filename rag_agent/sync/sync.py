@@ -279,11 +279,12 @@ def _masked(document: Document) -> Document:
         name: mask(f"{name}: {value}")[0].removeprefix(f"{name}: ")
         for name, value in document.metadata.items()
     }
+    aliases = tuple(mask(alias)[0] for alias in document.aliases)  # counted in the text
     removed += in_title
     if removed:
         warning = f"{removed} secret{'s' if removed > 1 else ''} removed from the text"
         document = replace(document, warnings=(*document.warnings, warning))
-    return replace(document, text=text, title=title, metadata=metadata)
+    return replace(document, text=text, title=title, metadata=metadata, aliases=aliases)
 
 
 def _same_state(candidate: Candidate, state: Source | Skipped) -> bool:

@@ -91,6 +91,15 @@ def test_nearness_halves_with_each_link_up_to_three(chain: Store) -> None:
     assert both[by_path["h.md"]] == 1.0
 
 
+def test_of_a_hub_only_what_is_near_counts(folder: Path) -> None:
+    leaves = {f"leaf {number}.md": ["far"] for number in range(250)}
+    hub = {"hub.md": [path.removesuffix(".md") for path in leaves], "far.md": []}
+    with store_of(folder, {**hub, **leaves}) as store:
+        assert set(nearness(store, ["hub.md"]).values()) == {1.0}
+        found = neighbours(Graph(store), locate(store, "hub.md").id, 2)
+        assert [one.place.shown for one in found if one.depth == 2] == ["far.md"]
+
+
 def test_an_end_of_a_path_is_whole_names(chain: Store) -> None:
     assert locate(chain, "B").shown == "b.md"
     with pytest.raises(QueryError):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag_agent.store import Store
+from rag_agent.store import Store, migrations
 from rag_agent.types import Chunk, Definition, Document, Passage, Root, Source
 
 Put = Callable[..., int]
@@ -70,3 +70,39 @@ def put() -> Put:
         return store.put(root, document, source, chunks)
 
     return put
+
+
+# What undoes each step of the schema, the last one first; a new step gets a row.
+_UNDONE = {
+    "_pages": (
+        "DROP INDEX documents_scanned",
+        "ALTER TABLE documents DROP COLUMN coverage",
+        "DROP INDEX chunks_unembedded",
+        "ALTER TABLE document_chunks DROP COLUMN embedded",
+    ),
+    "_details": tuple(
+        f"ALTER TABLE documents DROP COLUMN {column.partition(' ')[0]}"
+        for column in migrations._DETAILS
+    ),
+    "_links": (
+        "DROP TABLE link_names",
+        "DROP INDEX documents_by_name",
+        "ALTER TABLE documents DROP COLUMN name",
+    ),
+    "_languages": ("DROP INDEX documents_languages",),
+    "_file_cards": ("DROP TABLE cards", "ALTER TABLE documents DROP COLUMN card_digest"),
+}
+
+
+@pytest.fixture(scope="session")
+def before_step() -> Callable[[Store, str], None]:
+    """``before_step(store, "_links")`` makes a database one of the format before that step."""
+
+    def undo(store: Store, step: str) -> None:
+        steps = [known.__name__ for known in migrations._STEPS]
+        for name in reversed(steps[steps.index(step) :]):
+            for statement in _UNDONE[name]:
+                store._database.rows(statement)
+        store._database.rows(f"PRAGMA user_version = {steps.index(step)}")
+
+    return undo

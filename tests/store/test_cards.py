@@ -189,33 +189,12 @@ def test_a_card_of_wrong_length_is_found_by_the_check(store: Store, root: Root, 
 
 
 def test_an_index_of_the_format_before_cards_gets_them(
-    path: Path, tmp_path: Path, put: Any
+    path: Path, tmp_path: Path, put: Any, before_step: Any
 ) -> None:
     with Store.open(path) as store:
         root = store.add_root(str(tmp_path / "project"))
         put(store, root, "a.md", "text")
-        database = store._database
-        database.rows("DROP INDEX documents_scanned")
-        database.rows("ALTER TABLE documents DROP COLUMN coverage")
-        database.rows("DROP INDEX chunks_unembedded")
-        database.rows("ALTER TABLE document_chunks DROP COLUMN embedded")
-        database.rows("DROP TABLE link_names")
-        database.rows("DROP INDEX documents_by_name")
-        database.rows("ALTER TABLE documents DROP COLUMN name")
-        database.rows("DROP INDEX documents_languages")
-        database.rows("DROP TABLE cards")
-        database.rows("ALTER TABLE documents DROP COLUMN card_digest")
-        for column in (
-            "author",
-            "author_plain",
-            "title_plain",
-            "description",
-            "created",
-            "modified",
-            "year",
-        ):
-            database.rows(f"ALTER TABLE documents DROP COLUMN {column}")
-        database.rows("PRAGMA user_version = 2")
+        before_step(store, "_file_cards")
     with Store.open(path) as store:
         assert store._database.value("PRAGMA user_version") == VERSION
         model = store.model("m", DIM)

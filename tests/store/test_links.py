@@ -16,9 +16,9 @@ def test_documents_are_found_by_the_names_that_links_give_them(
     note = put(store, root, "a/Über uns.md", "x", links=(Link("Plan#Part", 1, wiki=True),))
     plan = put(store, root, "b/PLAN.md", "x", links=(Link("../a/%C3%9Cber%20uns.md", 2),))
     assert [p.id for p in store.places_named(["plan"])["plan.md"]] == [plan]
-    assert store.linking(["plan.md"]) == [note]
-    assert store.linking(["über uns.md"]) == [plan]
-    assert store.linking(["plan.pdf"]) == []
+    assert store.linking(["plan.md"]) == {note: False}
+    assert store.linking(["über uns.md"]) == {plan: True}
+    assert store.linking(["plan.pdf"]) == {}
     assert store.links_of([plan]) == {plan: [Link("../a/%C3%9Cber%20uns.md", 2)]}
     place = store.places([note])[note]
     assert place.absolute == f"{place.base}/a/Über uns.md"
@@ -30,13 +30,13 @@ def test_links_are_replaced_with_their_document_and_go_with_it(
 ) -> None:
     note = put(store, root, "a.md", "x", links=(Link("b", 1, wiki=True), Link("b.md", 2)))
     put(store, root, "a.md", "y", links=(Link("c", 1, wiki=True),))
-    assert store.linking(["b.md"]) == []
-    assert store.linking(["c.md"]) == [note]
+    assert store.linking(["b.md"]) == {}
+    assert store.linking(["c.md"]) == {note: False}
     store.forget([note])
-    assert store.linking(["c.md"]) == []
+    assert store.linking(["c.md"]) == {}
     put(store, root, "a.md", "x", links=(Link("b", 1, wiki=True),))
     store.clear()
-    assert store.linking(["b.md"]) == []
+    assert store.linking(["b.md"]) == {}
 
 
 def test_a_root_that_is_a_file_is_a_document_in_its_folder(
@@ -64,19 +64,15 @@ def test_an_alias_is_found_among_names_and_forgotten_when_it_is_gone(
 
 
 def test_an_index_of_the_format_before_links_gets_them(
-    path: Path, tmp_path: Path, put: Any
+    path: Path, tmp_path: Path, put: Any, before_step: Any
 ) -> None:
     with Store.open(path) as store:
         root = store.add_root(str(tmp_path / "project"))
         note = put(store, root, "A.md", "text", links=(Link("b#x", 1, wiki=True),))
-        database = store._database
-        database.rows("DROP TABLE link_names")
-        database.rows("DROP INDEX documents_by_name")
-        database.rows("ALTER TABLE documents DROP COLUMN name")
-        database.rows("PRAGMA user_version = 4")
+        before_step(store, "_links")
     with Store.open(path) as store:
         assert store._database.value("PRAGMA user_version") == VERSION
-        assert store.linking(["b.md"]) == [note]
+        assert store.linking(["b.md"]) == {note: False}
         assert [place.id for place in store.places_named(["a"])["a.md"]] == [note]
         assert store.check() == []
 

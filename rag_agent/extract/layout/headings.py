@@ -94,19 +94,19 @@ def _candidates(
     page: int, block: int, lines: Sequence[Line], body: float, marks: Sequence[Bookmark]
 ) -> Iterator[Candidate]:
     start = 0
+    none_before = 0  # lines up to here look as those around them, so none of them stands out
     while start < len(lines):
         marked = _bookmark(lines, start, marks) if marks else None
         if marked is not None:
             end, level = marked
-        elif not _may_be_one(lines[start], body):
+        elif start < none_before or not _may_be_one(lines[start], body):
             start += 1
             continue
         else:
             end, level = _same_style(lines, start), 0
-        text = joined(line.text for line in lines[start:end])
+        text = joined(line.text for line in lines[start : min(end, start + _LINES + 1)])
         if marked is None and not _looks_like_one(lines, start, end, text, body):
-            # Lines of the same style are no heading either, unless a bookmark names one of them.
-            start += 1 if marks or end - start > _LINES else end - start
+            none_before = end
             continue
         font = lines[start].font
         style = (round(font.size * 2) / 2, font.bold, text.isupper())

@@ -10,6 +10,7 @@ from rag_agent.extract.layout.sheet import Font, Run
 
 _SAME_LINE = 0.5  # sizes between two base lines that count as one
 _NARROW = 4.0  # points; a gutter is looked for in steps of this
+_STEPS = 400  # at most, however wide a page is
 _SIDE = 0.12  # of the width; a gutter does not run along an edge
 _ROWS = 3  # lines on each side of a gutter, below which they are cells of a table
 _FULL = 0.6  # of a column's width: what most lines of a text fill, and cells do not
@@ -108,15 +109,16 @@ def _gutters(lines: Sequence[Line]) -> list[float]:
         return []
     left = min(line.left for line in lines)
     right = max(line.right for line in lines)
-    steps = int((right - left) / _NARROW) + 1
+    narrow = max(_NARROW, (right - left) / _STEPS)
+    steps = int((right - left) / narrow) + 1
     # A line is a number with a bit for each step that it covers, so that lines can be laid over
     # each other.
     covers = []
     for line in lines:
         cover = 0
         for run in line.runs:
-            start = int((run.left - left) / _NARROW)
-            end = int((run.right - left) / _NARROW) + 1
+            start = int((run.left - left) / narrow)
+            end = int((run.right - left) / narrow) + 1
             cover |= (1 << max(end, start)) - (1 << start)
         covers.append(cover)
     inner = (1 << int((1 - _SIDE) * steps)) - (1 << int(_SIDE * steps) + 1)
@@ -139,7 +141,7 @@ def _gutters(lines: Sequence[Line]) -> list[float]:
         elif value and value == before and peaks[-1][1] + peaks[-1][2] == step:
             peaks[-1] = (value, peaks[-1][1], peaks[-1][2] + 1)
     peaks.sort(key=lambda peak: (-peak[0], -peak[2]))
-    return [left + (step + length / 2) * _NARROW for _, step, length in peaks[:_TRIES]]
+    return [left + (step + length / 2) * narrow for _, step, length in peaks[:_TRIES]]
 
 
 def _is_right(run: Run, gutter: float) -> bool:

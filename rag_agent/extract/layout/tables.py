@@ -10,6 +10,7 @@ from rag_agent.extract.layout.lines import Line
 from rag_agent.extract.layout.sheet import Run
 
 _ROWS = 3  # lines with cells, below which two cells a line are chance
+_COLUMNS = 50  # more are letters of a drawing
 _APART = 2.6  # sizes between two rows of one table
 _COLUMN = 0.35  # sizes that are clear between two columns
 _SPANS = 0.5  # of the table's width: a cell as wide belongs to several columns
@@ -94,7 +95,7 @@ def _table(lines: Sequence[Line], start: int, end: int) -> Table | None:
     if len(rows) < (2 if most > 2 else _ROWS):
         return None
     columns = _columns(lines[start:end])
-    if len(columns) < 2:
+    if not 2 <= len(columns) <= _COLUMNS:
         return None
     filled = [_cells(line, columns) for line in lines[start:end]]
     if sum(sum(bool(cell) for cell in cells) > 1 for cells in filled) < 2:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pypdfium2
 
 _MOST = 5_000  # more are an index of names
+_MOST_OF_A_PAGE = 100
 
 
 def bookmarks(pdf: pypdfium2.PdfDocument) -> Mapping[int, list[Bookmark]]:
@@ -22,6 +23,6 @@ def bookmarks(pdf: pypdfium2.PdfDocument) -> Mapping[int, list[Bookmark]]:
         target = entry.get_dest()
         page = target.get_index() if target else None
         title = plain(entry.get_title())
-        if page is not None and title:
+        if page is not None and title and len(found.get(page, ())) < _MOST_OF_A_PAGE:
             found.setdefault(page, []).append(Bookmark(title, entry.level + 1))
     return found
