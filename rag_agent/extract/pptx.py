@@ -21,14 +21,23 @@ _COMMENTS = (
     "{http://schemas.openxmlformats.org/drawingml/2006/main}t",
 )
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+# Templates and shows with macros, which python-pptx has no name for; they are read as the others.
+_WITH_MACROS = (
+    "application/vnd.ms-powerpoint.slideshow.macroEnabled.main+xml",
+    "application/vnd.ms-powerpoint.template.macroEnabled.main+xml",
+)
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
 @extractor("pptx", isolated=True)
 def read(data: bytes, path: str) -> Document:
     """Slides in order, as pages; what the master repeats (footer, date, number) is left out."""
+    from pptx.opc.package import PartFactory
     from pptx.package import Package  # pptx.Presentation refuses slide shows and templates
+    from pptx.parts.presentation import PresentationPart
 
+    for content_type in _WITH_MACROS:
+        PartFactory.part_type_for.setdefault(content_type, PresentationPart)
     archive = open_archive(data, path, "ppt/presentation")
     package = Package.open(transitional(archive, data, "ppt/presentation.xml"))
     presentation: Any = package.main_document_part

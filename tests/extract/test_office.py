@@ -160,6 +160,13 @@ def test_texts_of_drawings_on_a_sheet_are_found() -> None:
 
 
 @pytest.mark.parametrize("kind", ["slideshow", "template"])
+def test_shows_and_templates_with_macros_are_read_as_well(kind: str) -> None:
+    plain = "vnd.openxmlformats-officedocument.presentationml.presentation.main+xml"
+    data = _changed("briefing.pptx", (plain, f"vnd.ms-powerpoint.{kind}.macroEnabled.main+xml"))
+    assert "STS 4" in extract(data, "a.ppsm").text
+
+
+@pytest.mark.parametrize("kind", ["slideshow", "template"])
 def test_slide_shows_and_templates_are_read_like_presentations(kind: str) -> None:
     data = _changed(
         "briefing.pptx", ("presentationml.presentation.main", f"presentationml.{kind}.main")
