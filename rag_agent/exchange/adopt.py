@@ -175,9 +175,11 @@ def _adopt_one(going: _Adoption, group: Group) -> None:
     if source is None:
         return
     known = going.store.documents(place.root, path).get(path)
-    if known is not None and known.source.sha256 == line.sha256:
+    same = known is not None and known.source.sha256 == line.sha256
+    taken_over = line.converted and going.header.pipeline == PIPELINE
+    if same and not (taken_over and _has_more(going.store, place.root, path, line)):
         going.known += 1
-    elif line.converted and going.header.pipeline == PIPELINE:
+    elif taken_over:
         document, chunks = _document(line, path), [_chunk(one, path) for one in group.chunks]
         going.store.put(place.root, document, source, chunks)
         going.added += 1
@@ -190,6 +192,13 @@ def _adopt_one(going: _Adoption, group: Group) -> None:
         going.left_out.append(Skipped(line.path, reasons.UNREADABLE, "see `rag-agent status`"))
     elif going.model is not None:
         _put_vectors(going, going.model, known.id, group)
+
+
+def _has_more(store: Store, root: Root, path: str, line: DocumentLine) -> bool:
+    """Whether OCR has looked at the pages of the export, and none at those here."""
+    here = store.page_coverage(root, path).get(path)
+    there = line.coverage
+    return there is not None and bool(there.engine) and not (here and here.engine)
 
 
 def _source_here(going: _Adoption, root: Root, path: str, line: DocumentLine) -> Source | None:

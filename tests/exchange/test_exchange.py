@@ -160,6 +160,30 @@ def test_what_is_found_by_words_only_stays_so(tmp_path: Path) -> None:
         assert index.status().pending == 0
 
 
+def test_what_ocr_has_read_elsewhere_is_taken_over(tmp_path: Path) -> None:
+    for name in ("there", "here"):
+        (tmp_path / name).mkdir()
+        shutil.copy(FORMATS.parent / "pages" / "scan.pdf", tmp_path / name)
+        with opened(tmp_path / name) as index:
+            index.configure(ocr_pages=0)  # as where there is no tesseract
+            index.sync(vectors=False)
+    lines = exported(tmp_path / "there", vectors=False)
+    (document,) = parsed(lines, "document")
+    assert document["coverage"]["without"] > 0
+    document["coverage"] = {"text": 0, "ocr": 1, "without": 0, "engine": "eng, 200 pages"}
+    text = "The lamp of the pier was relit."
+    read = {"type": "chunk", "root": 0, "path": "scan.pdf", "start": 1, "end": 1, "text": text,
+            "passages": [[1, 1, 0, len(text), None]]}  # fmt: skip
+    end = {"type": "end", "documents": 1, "chunks": 1, "vectors": 0}
+    told = [lines[0], *map(json.dumps, ({**document, "chunks": 1}, read, end))]
+    assert imported(tmp_path / "here", told).added == 1
+    with opened(tmp_path / "here") as index:
+        assert [hit.chunk.text for hit in index.search("lamp of the pier").hits] == [text]
+    assert imported(tmp_path / "here", told).known == 1
+    # What was not looked at there takes nothing away.
+    assert imported(tmp_path / "here", lines).known == 1
+
+
 def test_text_comes_from_the_file_here_and_vectors_only_to_the_same_text(
     project: Path, copy: Path
 ) -> None:
