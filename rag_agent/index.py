@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_NOTHING_INDEXED = "nothing is indexed here yet: run `rag-agent index` (or call rag_index)"
+_NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index`"
 
 
 def open(path: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> Index:
@@ -343,7 +343,9 @@ class Index:
         started = time.monotonic()
         store = self._files.reader()
         if store is None:
-            return SearchResults(query, "lexical", (), 0.0, (_NOTHING_INDEXED,))
+            return SearchResults(
+                query, "lexical", (), 0.0, (_NOTHING_INDEXED,), nothing_indexed=True
+            )
         if not hurried and (edited := outdated_under(store, where)):
             self._sync_now(edited)
         settings, model = self.config, self._model
@@ -366,6 +368,8 @@ class Index:
         if changed:
             results = true_to_disk(results, self._rules())
         results = with_addresses(results)
+        if not results.hits and not store.passage_count():
+            return replace(results, notes=(self._why_empty(),), nothing_indexed=True)
         notes = notes_on(self.folder, results.mode, model.problem)
         took = (time.monotonic() - started) * 1000
         return replace(results, took_ms=took, notes=(*results.notes, *notes))
@@ -558,6 +562,12 @@ class Index:
         except ConfigError as error:
             _log.info("no text cache: %s", error)
             return None
+
+    def _why_empty(self) -> str:
+        """What to do where there is an index with nothing in it."""
+        if not self.tracked_paths:
+            return _NOTHING_INDEXED
+        return "the index is empty; run `rag-agent refresh` to fill it again"
 
     def _count_pending(self) -> int:
         store = self._files.reader()

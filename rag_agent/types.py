@@ -226,7 +226,7 @@ class SearchResults:
 
     ``notes`` are sentences for the reader: vectors missing, indexing under way, words dropped.
     ``left_by_filter`` is how many documents the filter of a search without hits leaves, None of any
-    other search.
+    other search. ``nothing_indexed`` says that there was nothing to search, and a note what to do.
     """
 
     query: str
@@ -235,6 +235,10 @@ class SearchResults:
     took_ms: float
     notes: tuple[str, ...] = ()
     left_by_filter: int | None = None
+    nothing_indexed: bool = False
+
+    def __getitem__(self, rank: int) -> Hit:
+        return self.hits[rank]
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

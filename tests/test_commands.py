@@ -159,6 +159,15 @@ def test_search_narrows_and_explains(project: Path) -> None:
         run("search", "x", "--where", "nonsense:1")
 
 
+def test_a_search_of_an_empty_index_names_the_verb_that_fills_it(project: Path) -> None:
+    run("index")
+    run("clear")
+    said = run("search", "parse query").problem
+    assert said == "the index is empty; run `rag-agent refresh` to fill it again"
+    run("refresh")
+    assert "parser.py" in text("search", "parse query")
+
+
 @pytest.mark.parametrize(
     "words", [("search", "x"), ("find", "*"), ("context", "where is x parsed?"), ("clear",)]
 )

@@ -166,6 +166,17 @@ async def test_a_filter_and_a_limit_narrow_the_answer(folder: Path) -> None:
         assert first.count("score=") == 1
 
 
+async def test_an_answer_where_nothing_is_indexed_says_what_to_do_and_nothing_else(
+    folder: Path,
+) -> None:
+    async with connected() as client:
+        answer = await call(client, "rag_query", query="parse a query string")
+    assert answer == (
+        "nothing is indexed here yet; run `rag-agent index`. "
+        "Or call rag_index, which does the same."
+    )
+
+
 async def test_a_filter_that_leaves_nothing_is_explained(folder: Path) -> None:
     async with connected() as client:
         await call(client, "rag_index")

@@ -49,12 +49,11 @@ def search(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         found = opened.search(
             " ".join(arguments.query), limit=arguments.limit, where=arguments.where
         )
-        empty = not found.hits and not opened.status().documents
     if found.hits and not any(map(is_sure, found.hits)):
         found = replace(found, notes=(*found.notes, NOTHING_SURE))
     data = search_data(found)
-    if empty:
-        return Result(data, "", NOTHING_INDEXED)
+    if found.nothing_indexed:
+        return Result(data, "", found.notes[0])
     return Result(data, _search_text(found, arguments.explain))
 
 

@@ -203,6 +203,8 @@ def answer(
 def _head(results: SearchResults) -> str:
     found = len(results.hits)
     notes = [f"Note: {one_line(note)}" for note in results.notes]
+    if results.nothing_indexed:
+        return f"{results.notes[0]}. Or call rag_index, which does the same."
     if not found:
         tip = "Nothing found."
         if results.left_by_filter != 0:
