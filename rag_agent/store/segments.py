@@ -18,7 +18,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from rag_agent.store import copies, lexical
 from rag_agent.store.connection import Database
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALLEST = 500  # passages; of fewer all that a search reads is read fast enough
-# Passages, of some 200,000 chunks. Writing the copy takes about 3 KB of memory for each.
+# Passages, of some 200,000 chunks. Writing the copy takes some 2 KB of memory for each, as of each
+# it has a hundred words, of 20 bytes.
 LARGEST = 500_000
 NEWER = 2_000  # passages that are counted as they come until the copy is written anew
 _KEY = "words"
@@ -38,6 +39,7 @@ _HEADER = struct.Struct(f"<8s{copies.MARK}sQQQQ")  # magic, mark, passages, word
 _MAGIC = b"ragword1"
 _OF_TEXT, _OF_STEM, _OF_FOLDERS, _OF_NAMES = (int(one) for one in lexical.PASSAGE_WEIGHTS)
 _BATCH = 2_000  # passages
+_BLOCK = 500_000  # words of passages that are sorted at once, which takes 40 MB
 _FOLDERS = 3  # as a passage's row has them
 
 
@@ -212,24 +214,29 @@ def made_of(rows: Iterable[_Row], last: int) -> Segment:
 
     numbers = _Vocabulary()
     ids, chunks = array("q"), array("q")
-    lengths, sizes, entries = array("i"), array("i"), array("i")
-    terms, counts, weights = array("i"), array("i"), array("i")
+    lengths, sizes = array("i"), array("i")
+    blocks: list[_Block] = []
+    entries = _Entries()
     number_of = numbers.__getitem__
     for identifier, chunk_id, text, heading, path, names in rows:
         of_text = Counter(chain.from_iterable(map(stems, runs(text))))
         named = [word for name in (*names, heading) for word in words(name)]
         more = (*_beside(path), *((word, _OF_NAMES) for word in named))
+        entries.places.extend([len(ids)] * (len(of_text) + len(more)))
         ids.append(identifier)
         chunks.append(chunk_id)
         lengths.append(of_text.total())
         sizes.append(of_text.total() + len(more))
-        entries.append(len(of_text) + len(more))
-        terms.extend(map(number_of, of_text))
-        counts.extend(of_text.values())
-        weights.extend(of_text.values())
-        terms.extend(number_of(word) for word, _ in more)
-        counts.extend(0 for _ in more)
-        weights.extend(weight for _, weight in more)
+        entries.terms.extend(map(number_of, of_text))
+        entries.counts.extend(of_text.values())
+        entries.weights.extend(of_text.values())
+        entries.terms.extend(number_of(word) for word, _ in more)
+        entries.counts.extend(0 for _ in more)
+        entries.weights.extend(weight for _, weight in more)
+        if len(entries.terms) >= _BLOCK:
+            blocks.append(entries.sorted())
+            entries = _Entries()
+    blocks.append(entries.sorted())
     hashes = np.array([hash_of(word) for word in numbers], dtype="<u8")
     order = np.argsort(hashes)
     ranks = np.empty(len(hashes), dtype=np.int32)
@@ -239,44 +246,79 @@ def made_of(rows: Iterable[_Row], last: int) -> Segment:
         np.array(ids, dtype="<i8"),
         np.array(chunks, dtype="<i8"),
         hashes[order],
-        *_by_word(
-            ranks[np.array(terms, dtype=np.int32)],
-            np.repeat(np.arange(len(ids), dtype="<i4"), np.array(entries, dtype=np.int32)),
-            (counts, weights),
-            len(hashes),
-        ),
+        *_by_word(blocks, ranks),
         np.array(lengths, dtype="<i4"),
         np.array(sizes, dtype="<i4"),
     )
 
 
-def _by_word(
-    terms: NDArray[np.int32], places: NDArray[np.int32], columns: Sequence[array[int]], words: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint16]]:
-    """Where the postings of each word begin, and the postings: places, counts, weights.
+class _Block(NamedTuple):
+    """Postings of consecutive passages by the numbers of their words, then by their places."""
 
-    A passage that has a word in its text and in its path has two entries of it, which are added.
+    terms: NDArray[np.int32]
+    places: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+    weights: NDArray[np.uint16]
+
+
+class _Entries:
+    """Words of consecutive passages as they come: which word, whose, how often, with what weight.
+
+    A passage that has a word in its text and in its path has two entries of it.
+    """
+
+    def __init__(self) -> None:
+        self.terms, self.places = array("i"), array("i")
+        self.counts, self.weights = array("i"), array("i")
+
+    def sorted(self) -> _Block:
+        """The same as postings, of which a passage has one a word: its entries are added."""
+        import numpy as np
+
+        terms, places = np.array(self.terms, dtype="<i4"), np.array(self.places, dtype="<i4")
+        order = np.argsort(terms, kind="stable")  # of one word they are in order already
+        terms, places = terms[order], places[order]
+        is_first = np.ones(len(terms), dtype=np.bool_)
+        is_first[1:] = (terms[1:] != terms[:-1]) | (places[1:] != places[:-1])
+        first = np.flatnonzero(is_first)
+        most = np.iinfo(np.uint16).max
+        counts, weights = (
+            # reduceat() wants at least one place to begin at.
+            np.add.reduceat(np.array(column, dtype=np.int64)[order], first) if len(first) else first
+            for column in (self.counts, self.weights)
+        )
+        return _Block(
+            terms[first],
+            places[first],
+            np.minimum(counts, most).astype("<u2"),
+            np.minimum(weights, most).astype("<u2"),
+        )
+
+
+def _by_word(
+    blocks: list[_Block], ranks: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16], NDArray[np.uint16]]:
+    """Where the postings of each word begin, in the order of ``ranks``, and the postings.
+
+    These are places, counts, weights. Block after block is put where it belongs and let go of.
     """
     import numpy as np
 
-    order = np.argsort(terms, kind="stable")  # of one word they are in order already
-    terms, places = terms[order], places[order]
-    is_first = np.ones(len(terms), dtype=np.bool_)
-    is_first[1:] = (terms[1:] != terms[:-1]) | (places[1:] != places[:-1])
-    first = np.flatnonzero(is_first)
-    starts = np.searchsorted(terms[first], np.arange(words + 1)).astype("<i8")
-    of_text, of_row = (
-        # reduceat() wants at least one place to begin at.
-        np.add.reduceat(np.array(column, dtype=np.int64)[order], first) if len(first) else first
-        for column in columns
-    )
-    most = np.iinfo(np.uint16).max
-    return (
-        starts,
-        places[first],
-        np.minimum(of_text, most).astype("<u2"),
-        np.minimum(of_row, most).astype("<u2"),
-    )
+    starts = np.zeros(len(ranks) + 1, dtype="<i8")
+    for block in blocks:
+        starts[1:] += np.bincount(ranks[block.terms], minlength=len(ranks))
+    np.cumsum(starts, out=starts)
+    free = starts[:-1].copy()  # of each word where its next posting goes
+    places = np.empty(starts[-1], dtype="<i4")
+    counts, weights = np.empty(starts[-1], dtype="<u2"), np.empty(starts[-1], dtype="<u2")
+    while blocks:
+        block = blocks.pop(0)
+        terms, first, run = np.unique(block.terms, return_index=True, return_counts=True)
+        at = ranks[terms]
+        into = np.arange(len(block.terms)) + np.repeat(free[at] - first, run)
+        places[into], counts[into], weights[into] = block.places, block.counts, block.weights
+        free[at] += run
+    return starts, places, counts, weights
 
 
 @lru_cache(maxsize=1000)

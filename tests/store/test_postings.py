@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,39 @@ def test_the_copy_stays_exact_while_passages_come_and_go(
     copied.forget([copied.documents(root)["a/beta/kappa.md"].id])
     _agrees(copied)
     assert segments.path_for(copied._database).read_bytes() == whole
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 1_000])
+def test_how_much_is_sorted_at_once_changes_nothing(
+    copied: Store, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    rows = list(segments.passages_after(copied._database, 0))
+    whole = segments.made_of(rows, 0)
+    monkeypatch.setattr(segments, "_BLOCK", block)
+    parts = segments.made_of(rows, 0)
+    for column in ("ids", "hashes", "starts", "places", "counts", "weights", "lengths", "sizes"):
+        one, other = getattr(whole, column), getattr(parts, column)
+        assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+
+
+def test_writing_a_copy_takes_twenty_bytes_a_word_of_a_passage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(segments, "_BLOCK", 20_000)
+    numbers = np.random.default_rng(1)
+    words = ["".join(letters) for letters in itertools.product("bdfgk", repeat=5)]
+
+    def peak(passages: int) -> int:
+        texts = (" ".join(numbers.choice(words, size=100, replace=False)) for _ in range(passages))
+        rows = ((number, number, text, "", "a.md", ()) for number, text in enumerate(texts, 1))
+        tracemalloc.start()
+        segments.made_of(rows, 0)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(500)  # what is remembered of words
+    assert (peak(3_000) - peak(1_000)) / (2_000 * 100) < 25
 
 
 def test_another_connection_sees_what_was_written_meanwhile(
