@@ -13,24 +13,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rag_agent import config as configuration
-from rag_agent import legacy, paths, tracked
+from rag_agent import legacy, paths
 from rag_agent.access import Access
 from rag_agent.config import Config
 from rag_agent.context import build_context
-from rag_agent.embed import EmbeddingCache, load, load_reranker
-from rag_agent.embed.loading import LateModel, LatestModel
-from rag_agent.errors import (
-    ConfigError,
-    EmbedError,
-    StoreBusy,
-    StoreMissing,
-)
-from rag_agent.extract import OcrRules
+from rag_agent.engines import Engines
+from rag_agent.errors import EmbedError, StoreBusy, StoreMissing
 from rag_agent.progress import Report, silent
 from rag_agent.related import relate, starts_of, with_addresses
 from rag_agent.search import SearchOptions, search
-from rag_agent.search.rerank import Reranking
 from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
 from rag_agent.store import set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
@@ -39,15 +30,13 @@ from rag_agent.sync.changed import sync_changed
 from rag_agent.sync.freshness import outdated, outdated_documents, outdated_under, true_to_disk
 from rag_agent.sync.history import sync_history
 from rag_agent.sync.roots import sync_roots
-from rag_agent.sync.texts import TextCache
 from rag_agent.sync.vectors import Embedded, embed_pending
-from rag_agent.sync.walk import WalkRules, check_root, rules_from
+from rag_agent.sync.walk import check_root
+from rag_agent.tracking import Tracking
 from rag_agent.types import (
     Check,
     Context,
-    Embedder,
     Related,
-    Reranker,
     Scope,
     SearchResults,
     Status,
@@ -82,9 +71,8 @@ class Index:
     def __init__(self, base: Path, folder: Path, scope: Scope) -> None:
         self.base = base
         self._files = Access(base, folder, scope)
-        self._embedders: LatestModel[Embedder] = LatestModel(load)
-        self._rerankers: LatestModel[Reranker] = LatestModel(load_reranker)
-        self._cache: EmbeddingCache | None = None
+        self._tracking = Tracking(self._files)
+        self._engines = Engines(self._tracking)
         self._outdated: dict[int, StoredDocument] = {}
 
     def __enter__(self) -> Index:
@@ -117,17 +105,16 @@ class Index:
     @property
     def config(self) -> Config:
         """The settings as config.json holds them now."""
-        return configuration.load(self.folder)
+        return self._tracking.config
 
     def configure(self, **changes: object) -> Config:
         """Change settings by their names in ``Config`` and save them."""
-        self._files.create()
-        return configuration.update(self.folder, changes)
+        return self._tracking.configure(changes)
 
     @property
     def tracked_paths(self) -> tuple[Path, ...]:
         """Absolute paths of what this index follows."""
-        return tracked.absolute(self.config.tracked_paths, self._project)
+        return self._tracking.paths
 
     # into the index
 
@@ -161,23 +148,23 @@ class Index:
         if path is None and not self.tracked_paths and not legacy.legacy_files(self.folder):
             path = self.base
         # Before anything is created: a path that is refused leaves nothing behind.
-        target = None if path is None else check_root(self._absolute(path), force=force)
-        notices = self._take_over_legacy()
-        targets = self._track(target)
+        target = None if path is None else check_root(self._tracking.absolute(path), force=force)
+        notices = self._tracking.take_over_legacy()
+        targets = self._tracking.add(target)
         with self._files.writing() as (store, lock):
             done = sync_roots(
                 store,
                 self.tracked_paths,
                 targets,
-                self._rules(),
+                self._tracking.rules(),
                 lock.telling(report),
                 force=force,
                 anew=anew,
-                texts=self._texts(trusted=trust_cache),
+                texts=self._engines.texts(trusted=trust_cache),
             )
             sync_history(store, lock.telling(report), enabled=self.config.rag_history, anew=anew)
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
-        if self._home and set(targets) == set(self.tracked_paths):
+        if self._tracking.home and set(targets) == set(self.tracked_paths):
             legacy.remove_index(self.folder)  # whose files are all in the index now
         done = replace(done, warnings=(*notices, *done.warnings))
         if vectors:
@@ -190,7 +177,7 @@ class Index:
 
         Why there is no model, ``model_problem`` says.
         """
-        embedder = self._model.get()
+        embedder = self._engines.embedder.get()
         if embedder is None:
             return Embedded()
         try:
@@ -198,7 +185,7 @@ class Index:
                 embedded = embed_pending(
                     store,
                     embedder,
-                    self._embeddings(),
+                    self._engines.embeddings(),
                     lock.telling(report),
                     lock=self._files.write_lock,
                     trust_cache=trust_cache,
@@ -230,7 +217,9 @@ class Index:
                 notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
         # Not cleared first: what lies on a disk that is not there now could not be read again.
         done = self.sync(report=report, anew=True, vectors=False, trust_cache=not force)
-        if force and self._model.get() is not None:  # else none could be made in their place
+        if (
+            force and self._engines.embedder.get() is not None
+        ):  # else none could be made in their place
             with self._files.writing() as (store, _):
                 store.forget_vectors()
         embedded = self.embed(report, trust_cache=not force)
@@ -254,9 +243,9 @@ class Index:
         Raises:
             EmbedError: the present model cannot be loaded.
         """
-        embedder = self._model.get()
+        embedder = self._engines.embedder.get()
         if embedder is None:
-            raise EmbedError(self._model.problem)
+            raise EmbedError(self._engines.embedder.problem)
         with self._files.writing() as (store, _):
             removed = store.forget_vectors(keep=store.model(embedder.fingerprint, embedder.dim))
             store.refresh_statistics()
@@ -283,17 +272,23 @@ class Index:
 
         problems: list[str] = []
         export = read_export(lines, problems.append)
-        here = None if path is None else check_root(self._absolute(path))
-        base = self.base if self.scope == "global" else self._project or self.base
+        here = None if path is None else check_root(self._tracking.absolute(path))
+        base = self.base if self.scope == "global" else self._tracking.project or self.base
         folders = folders_here(export.header, base, here, problems.append)
         self._files.create()
         for folder in folders:
-            self._track(folder)
+            self._tracking.add(folder)
         with self._files.writing() as (store, lock):
             places = places_in(store, folders, self.tracked_paths)
             telling = lock.telling(report)
             done = adopt(
-                store, export, places, self._rules(), self._texts(), problems.append, telling
+                store,
+                export,
+                places,
+                self._tracking.rules(),
+                self._engines.texts(),
+                problems.append,
+                telling,
             )
         return replace(done, problems=tuple(problems))
 
@@ -315,11 +310,11 @@ class Index:
             raise StoreMissing(_NOTHING_INDEXED)
         fingerprint = None
         if vectors:
-            embedder = self._model.get()
+            embedder = self._engines.embedder.get()
             if embedder is None:
-                raise EmbedError(self._model.problem)
+                raise EmbedError(self._engines.embedder.problem)
             fingerprint = embedder.fingerprint
-        roots = tracked.portable([Path(root.path) for root in store.roots()], self._project)
+        roots = self._tracking.portable([Path(root.path) for root in store.roots()])
         return export_lines(store, roots, fingerprint, report)
 
     def search(
@@ -348,7 +343,7 @@ class Index:
             )
         if not hurried and (edited := outdated_under(store, where)):
             self._sync_now(edited)
-        settings, model = self.config, self._model
+        settings, model = self.config, self._engines.embedder
         asking = partial(
             search,
             store,
@@ -357,7 +352,7 @@ class Index:
             options=SearchOptions(alpha=settings.rag_alpha),
             limit=limit,
             where=where,
-            reranking=self._reranking(settings) if rerank and not hurried else None,
+            reranking=self._engines.reranking() if rerank and not hurried else None,
         )
         results = asking()
         changed = [*outdated_documents(results), *outdated(starts_of(store, where))]
@@ -366,7 +361,7 @@ class Index:
         elif changed and self._sync_now(changed):
             results = asking()
         if changed:
-            results = true_to_disk(results, self._rules())
+            results = true_to_disk(results, self._tracking.rules())
         results = with_addresses(results)
         if not results.hits and not store.passage_count():
             return replace(results, notes=(self._why_empty(),), nothing_indexed=True)
@@ -397,7 +392,7 @@ class Index:
             line,
             depth=depth,
             limit=limit,
-            embedder=self._model.get(),
+            embedder=self._engines.embedder.get(),
             base=self.base.as_posix(),
         )
         found, documents = relating()
@@ -413,7 +408,7 @@ class Index:
 
         Waits for it, but no longer than so many ``seconds``.
         """
-        self._model.load_ahead(seconds)
+        self._engines.embedder.load_ahead(seconds)
 
     def catch_up(self) -> None:
         """Take in the changed files that hurried searches came across."""
@@ -461,8 +456,8 @@ class Index:
             self.scope,
             self.config,
             self.tracked_paths,
-            self._model.get(),
-            self._model.problem,
+            self._engines.embedder.get(),
+            self._engines.embedder.problem,
             self._files.memory_if_any,
         )
 
@@ -472,8 +467,8 @@ class Index:
             self.folder,
             lambda: self.config,
             self._files.reader,
-            self._load,
-            self._download_reranker,
+            self._engines.load_embedder,
+            self._engines.download_reranker,
         )
 
     def shown_path(self, document: StoredDocument) -> str:
@@ -483,86 +478,6 @@ class Index:
 
     # inside
 
-    @property
-    def _model(self) -> LateModel[Embedder]:
-        """That of the settings as they are now, which a server outlives."""
-        settings = self.config
-        return self._embedders.of(settings.embedding_model, settings.embedding_threads)
-
-    def _load(self) -> Embedder:
-        settings = self.config
-        return load(settings.embedding_model, settings.embedding_threads)
-
-    def _absolute(self, path: str | Path) -> Path:
-        # Not Path.expanduser, which raises for a user who does not exist; check_root says that.
-        return self.base / os.path.expanduser(path)  # noqa: PTH111
-
-    @property
-    def _project(self) -> Path | None:
-        return tracked.project_folder(self.folder, self._home)
-
-    @property
-    def _home(self) -> Path | None:
-        """None in containers whose user has no home, where a project's index works all the same."""
-        try:
-            return paths.home_folder()
-        except ConfigError:
-            return None
-
-    def _take_over_legacy(self) -> tuple[str, ...]:
-        """Adopt what earlier programs left; sentences that a person should read once."""
-        home = self._home
-        renamed = legacy.adopt_lens(home) if home and self.scope == "global" else None
-        notices = [renamed] if renamed else []
-        self._files.create()
-        if legacy.foreign_database(self.folder) and not self._files.database.exists():
-            notices.append(legacy.foreign_notice(self.folder))
-        known = legacy.legacy_files(self.folder)
-        followed = [str(path) for path in self.tracked_paths]
-        more = legacy.untracked(known, followed, home) if home else []
-        if more:
-            self._follow((*self.tracked_paths, *(Path(name) for name in more)))
-            notices.append(f"{len(known):,} files of the old index.json are taken over")
-        return tuple(notices)
-
-    def _track(self, target: Path | None) -> tuple[Path, ...]:
-        """Remember a path, and say what to sync: that one, or all that is tracked."""
-        if target is None:
-            return self.tracked_paths
-        wanted = tracked.with_path(self.tracked_paths, target)
-        if wanted != self.tracked_paths:
-            self._follow(wanted)
-        return (target,)
-
-    def _follow(self, wanted: Sequence[Path]) -> None:
-        self.configure(tracked_paths=tracked.portable(wanted, self._project))
-
-    def _rules(self) -> WalkRules:
-        settings = self.config
-        return rules_from(
-            settings.extra_extensions,
-            settings.exclude_extensions,
-            settings.exclude_patterns,
-            settings.max_file_bytes,
-            settings.max_document_bytes,
-            settings.exclude_tags,
-            ocr=OcrRules(pages=settings.ocr_pages, languages=settings.ocr_languages),
-            pictures=settings.ocr_pictures,
-        )
-
-    def _embeddings(self) -> EmbeddingCache:
-        if self._cache is None:
-            self._cache = EmbeddingCache(paths.cache_folder())
-        return self._cache
-
-    def _texts(self, *, trusted: bool = True) -> TextCache | None:
-        """None where no folder is known that a cache might lie in: words need none."""
-        try:
-            return TextCache(paths.cache_folder(), trusted=trusted)
-        except ConfigError as error:
-            _log.info("no text cache: %s", error)
-            return None
-
     def _why_empty(self) -> str:
         """What to do where there is an index with nothing in it."""
         if not self.tracked_paths:
@@ -571,7 +486,7 @@ class Index:
 
     def _count_pending(self) -> int:
         store = self._files.reader()
-        embedder = self._model.get()
+        embedder = self._engines.embedder.get()
         if store is None or embedder is None:
             return 0
         model = store.find_model(embedder.fingerprint)
@@ -580,27 +495,14 @@ class Index:
         counts = store.counts()
         return counts.chunks - counts.unembedded
 
-    def _reranking(self, settings: Config) -> Reranking | None:
-        if not settings.rag_reranker:
-            return None
-        model = self._rerankers.of(settings.rag_reranker, settings.embedding_threads)
-        return Reranking(model, settings.rag_rerank_top, settings.rag_rerank_budget_ms / 1000)
-
-    def _download_reranker(self) -> Reranker | None:
-        """For ``doctor``: a search has no time to wait for a network."""
-        settings = self.config
-        if not settings.rag_reranker:
-            return None
-        return load_reranker(settings.rag_reranker, settings.embedding_threads, download=True)
-
     def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
         """Bring a few changed files up to date on the spot; false when that cannot be now."""
         return sync_changed(
             self._files.writing(WAIT_FOR_HIT),
             self._files.database,
             documents,
-            self._rules(),
-            self._model.get(),
-            self._embeddings,
-            self._texts(),
+            self._tracking.rules(),
+            self._engines.embedder.get(),
+            self._engines.embeddings,
+            self._engines.texts(),
         )

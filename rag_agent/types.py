@@ -87,7 +87,8 @@ class Definition:
 class Passage:
     """What the word index holds: consecutive lines inside a chunk, or a part of one long line.
 
-    They have about 750 characters, of prose 1,100.
+    They have about 750 characters, of prose 1,100; there the first and the last line may be parts,
+    where a sentence begins inside of a line.
     """
 
     start: int
@@ -121,7 +122,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What was true of a file on disk when its bytes were read."""
+    """What was true of a file on disk when its bytes were read.
+
+    ``mtime_ns`` is below zero where the file was too young for its time to tell a later change.
+    """
 
     size: int
     mtime_ns: int

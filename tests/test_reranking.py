@@ -13,7 +13,7 @@ import pytest
 from tiny_models import write_cross_encoder
 
 import rag_agent
-from rag_agent import index as front_door
+from rag_agent import engines
 from rag_agent.cli import main
 from rag_agent.types import SearchResults
 
@@ -64,7 +64,7 @@ def test_the_model_of_the_settings_orders_the_hits(project: Path, model: Path) -
 
 
 def test_it_is_off_unless_it_is_set(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front_door, "load_reranker", None)  # calling it would fail
+    monkeypatch.setattr(engines, "load_reranker", None)  # calling it would fail
     assert paths(ask(project))[0] == "retry.py"
     script = (
         "import sys, rag_agent\n"
@@ -84,7 +84,7 @@ def test_what_is_injected_is_never_reranked(project: Path, model: Path) -> None:
         index.warm_up(60)
         hurried = index.search(QUESTION, hurried=True)
         context = index.context(QUESTION)
-        assert index._rerankers._model is None
+        assert index._engines._rerankers._model is None
     assert paths(hurried)[0] == "retry.py"
     assert context.hits[0].path == "retry.py"
 
@@ -141,7 +141,7 @@ def test_without_enough_time_the_hits_are_those_without_it(
     before = ask(project)
     # A minute passes between any two looks at the clock.
     clock = itertools.count(step=61).__next__
-    monkeypatch.setattr(front_door, "Reranking", partial(front_door.Reranking, clock=clock))
+    monkeypatch.setattr(engines, "Reranking", partial(engines.Reranking, clock=clock))
     after = ask(project, rag_reranker=str(model))
     assert [(hit.path, hit.score) for hit in after] == [(hit.path, hit.score) for hit in before]
     (note,) = set(after.notes) - set(before.notes)

@@ -14,6 +14,7 @@ import rag_agent
 from rag_agent.context.render import answer, render_results
 from rag_agent.errors import QueryError
 from rag_agent.index import Index
+from rag_agent.store import Store
 from rag_agent.sync.lock import WriteLock
 from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Related
@@ -248,6 +249,23 @@ def test_similar_files_are_found_by_meaning_and_by_words_without_vectors(vault: 
         assert len({hit.path for hit in after.similar} - {"Projekte/Notiz.md"}) == 3
         place = index.related("Start.md", line=12, limit=3)
         assert (place.line, place.mode, len(place.similar)) == (12, "hybrid", 3)
+
+
+def test_files_are_like_each_other_as_soon_as_they_have_cards(vault: Path) -> None:
+    with rag_agent.open(vault) as index:
+        index.sync()
+        whole = index.related("Start.md", limit=50).similar
+        with Store.open(vault / ".pi" / "rag" / "rag.db") as store:
+            store._database.rows("DELETE FROM vectors")
+        cards = index.related("Start.md", limit=50)
+    assert cards.mode == "hybrid"
+    assert (
+        {hit.path for hit in cards.similar}
+        == {hit.path for hit in whole}
+        == set(LINKS) - {"Start.md"}
+    )
+    cosines = [hit.score for hit in cards.similar]
+    assert cosines == sorted(cosines, reverse=True)
 
 
 # What is edited, added, renamed or deleted

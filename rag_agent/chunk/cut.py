@@ -1,7 +1,7 @@
 """From an outline to chunks and passages: the one place where sizes are decided.
 
 Every way of cutting ends here, so the invariants (order kept, no line lost, sizes bounded, each
-line of a chunk in exactly one passage unless it is too long for one) hold for all of them.
+line of a chunk in exactly one passage unless a sentence in it begins one) hold for all of them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from rag_agent.chunk.outline import WALL, Outline, Shape
-from rag_agent.chunk.sentences import parts_of
+from rag_agent.chunk.outline import INSIDE, PROSE, WALL, Outline, Shape
+from rag_agent.chunk.sentences import parts_of, sentence_starts
 from rag_agent.types import Chunk, Definition, Document, Passage
 
 _ANY = 10_000  # lines; for passages only characters matter
@@ -94,12 +94,35 @@ def _passages(
     lines: Sequence[str], sizes: Sequence[int], outline: Outline, start: int, end: int
 ) -> Iterator[Passage]:
     shape = _of_passages(outline.shape)
+    before: Passage | None = None
     for first, last in _spans(lines, sizes, outline.costs, start, end, shape):
-        if last == first + 1:
-            for part in _parts(lines[first], shape):
-                yield Passage(last, last, part)
-        else:
-            yield Passage(first + 1, last, "\n".join(lines[first:last]))
+        for text in _parts("\n".join(lines[first:last]), shape):
+            passage = Passage(first + 1, last, text)
+            if before is not None:
+                if outline.shape == PROSE and outline.costs[first] == INSIDE:
+                    before, passage = _between_sentences(before, passage, shape)
+                yield before
+            before = passage
+    if before is not None:
+        yield before
+
+
+def _between_sentences(first: Passage, second: Passage, shape: Shape) -> tuple[Passage, Passage]:
+    """Both with the sentence that the cut is in, if one is, in the second."""
+    text = f"{first.text}\n{second.text}"
+    cut = len(first.text) + 1
+    earliest = max(cut - shape.characters // 3, len(text) - shape.most_characters, 1)
+    lead = len(second.text) - len(second.text.lstrip())
+    starts = [one for one in sentence_starts(text) if earliest <= one <= cut + lead]
+    if not starts or starts[-1] >= cut:
+        return first, second
+    begin = starts[-1]
+    line = first.start + text.count("\n", 0, begin)
+    ended = text[:begin].rstrip()
+    return (
+        Passage(first.start, first.start + ended.count("\n"), ended),
+        Passage(line, second.end, text[begin:]),
+    )
 
 
 def _of_passages(shape: Shape) -> Shape:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from rag_agent.chunk.headings import FINDERS, Heading
-from rag_agent.chunk.outline import NEVER, PROSE, Outline
+from rag_agent.chunk.outline import INSIDE, NEVER, PROSE, Outline
 from rag_agent.chunk.sentences import sentence_starts
 from rag_agent.types import Document
 
@@ -15,7 +15,8 @@ _LEVEL = 0.05  # a level down: 0 before a first-level heading, 0.25 before a six
 _PARAGRAPH = 0.45
 _ITEM = 0.6
 _SENTENCE = 0.85
-_LINE = 1.0
+_ROW = 0.99  # of a table
+_LINE = INSIDE
 _CODE = 1.2
 _CODE_AFTER_BLANK = 1.05
 _BELOW_HEADING = 2.0
@@ -61,8 +62,10 @@ def paragraph_costs(lines: Sequence[str], literal: Sequence[bool]) -> list[float
             costs.append(_PARAGRAPH if not line.startswith((" ", "\t")) else _ITEM)
         elif _ITEM_START.match(line):
             costs.append(_ITEM)
+        elif index in begins:
+            costs.append(_SENTENCE)
         else:
-            costs.append(_SENTENCE if index in begins else _LINE)
+            costs.append(_ROW if line.startswith("|") else _LINE)
         previous = line
     return costs
 
@@ -78,7 +81,11 @@ def _sentence_lines(lines: Sequence[str], literal: Sequence[bool]) -> set[int]:
         if end - start > 1:
             offsets = accumulate((len(line) + 1 for line in lines[start:end]), initial=0)
             starts = set(sentence_starts("\n".join(lines[start:end])))
-            found.update(start + n for n, offset in enumerate(offsets) if offset in starts)
+            found.update(
+                start + n
+                for n, (line, offset) in enumerate(zip(lines[start:end], offsets, strict=False))
+                if offset + len(line) - len(line.lstrip()) in starts
+            )
         start = max(end, start + 1)
     return found
 

@@ -10,6 +10,8 @@ from rag_agent.types import Definition
 
 WALL = float("-inf")
 """A boundary that is always cut, such as a page that begins."""
+INSIDE = 1.0
+"""A boundary in the middle of something, such as of a sentence."""
 NEVER = 9.0
 """A boundary that is cut only where nothing else is left, such as before a blank line."""
 

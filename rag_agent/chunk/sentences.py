@@ -22,9 +22,9 @@ _PLAIN_START = re.compile(
     "|[\u3002\uff01\uff1f][\u300d\u300f\u201d\uff09]*"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Where a sentence is too long, the first of these that occurs is where it is cut. The first is
-# between two cells of a table.
-_WEAKER = (" | ", "; ", "\uff1b", ": ", "\uff1a", ", ", "\uff0c", "\u3001", " ")
+# Where no sentence ends, the first of these that occurs is where a text is cut. Texts without
+# capital letters have the first ones all the same, a row of a table has the next.
+_WEAKER = (". ", "! ", "? ", " | ", "; ", "\uff1b", ": ", "\uff1a", ", ", "\uff0c", "\u3001", " ")
 
 
 def sentence_starts(text: str) -> list[int]:

@@ -6,7 +6,9 @@ A tree of code holds thousands of icons: what is too small for text is told by i
 from __future__ import annotations
 
 import io
+import struct
 import subprocess
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,12 +18,17 @@ from rag_agent.errors import ExtractError, TooLarge
 from rag_agent.extract import ocr
 from rag_agent.extract.layout.sheet import Sheet
 from rag_agent.extract.layout.writing import write
+from rag_agent.extract.metadata import Properties, properties
 from rag_agent.extract.ocr import OcrRules, Picture
 from rag_agent.extract.registry import extractor
 from rag_agent.types import Coverage, Document
 
 if TYPE_CHECKING:
     from PIL import Image
+
+# Numbers of Exif tags: of the camera's own directory, when it was taken and last changed.
+_CAMERA, _TAKEN, _CHANGED = 0x8769, 0x9003, 0x0132
+_FIELDS = {0x010E: "description", 0x013B: "author"}
 
 NO_TEXT = "no text"
 """The reason of pictures that OCR has looked at in vain."""
@@ -43,6 +50,7 @@ def read_by_ocr(data: bytes, path: str, *, rules: Mapping[str, Any]) -> Document
     if program is None:
         raise ExtractError(path, ocr.NEEDED, ocr.ADVICE)
     with _opened(data, path) as image:
+        said = _said(image)
         try:
             sheets = list(_sheets(program, image, limits))
         except subprocess.TimeoutExpired as error:
@@ -50,7 +58,7 @@ def read_by_ocr(data: bytes, path: str, *, rules: Mapping[str, Any]) -> Document
             raise ExtractError(path, "took too long", over) from error
         except subprocess.SubprocessError as error:
             raise ExtractError(path, "OCR failed", str(error)) from error
-    return _document(path, sheets, ocr.state(limits))
+    return _document(path, sheets, said, ocr.state(limits))
 
 
 @extractor("image", isolated=True, by_ocr=read_by_ocr)
@@ -77,7 +85,21 @@ def _opened(data: bytes, path: str) -> Iterator[Image.Image]:
         raise TooLarge(path, "unpacks to too much", "over 100 million pixels") from error
 
 
-def _document(path: str, sheets: Sequence[Sheet], engine: str) -> Document:
+def _said(image: Image.Image) -> Properties:
+    """What the camera or its owner wrote into the picture (Exif 3.0, 4.6)."""
+    try:
+        tags = image.getexif()
+        taken = tags.get_ifd(_CAMERA).get(_TAKEN) or tags.get(_CHANGED) or ""
+        fields = {key: tags.get(number) for number, key in _FIELDS.items()}
+    except (OSError, ValueError, SyntaxError, struct.error):  # only ornament
+        return Properties()
+    # 2026:03:14 10:00:00
+    date, _, clock = str(taken).strip("\0 ").partition(" ")
+    pairs = [(key, value) for key, value in fields.items() if isinstance(value, str)]
+    return properties([*pairs, ("created", f"{date.replace(':', '-')}T{clock}" if clock else "")])
+
+
+def _document(path: str, sheets: Sequence[Sheet], said: Properties, engine: str) -> Document:
     written = write(sheets, {}, {})
     pages = sum(bool(page.runs) for page in sheets)
     if not pages:
@@ -87,6 +109,7 @@ def _document(path: str, sheets: Sequence[Sheet], engine: str) -> Document:
         kind="prose",
         text=written.text,
         language="image",
+        **said.fields(),
         pages=written.pages if len(sheets) > 1 else (),
         converted=True,
         unembedded=written.unembedded,
@@ -107,8 +130,9 @@ def _sheets(program: ocr.Tesseract, image: Image.Image, rules: OcrRules) -> Iter
 
     # The frames of an animation show the same; the pages of a TIFF do not.
     frames = ImageSequence.Iterator(image) if image.format == "TIFF" else [image]
+    deadline = time.monotonic() + rules.seconds
     for number, frame in enumerate(frames):
-        if number >= rules.pages:
+        if number >= rules.pages or time.monotonic() > deadline:
             yield Sheet((), (), 0.0, 0.0)
             continue
         yield program.read(_picture(frame), ocr.PAGE_SECONDS)

@@ -110,7 +110,7 @@ def _holds(column: str, value: str) -> Condition:
 
 
 # The days of a file are those of its time of change, in UTC.
-_OF_FILE = "date(d.mtime_ns / 1000000000, 'unixepoch')"
+_OF_FILE = "date(abs(d.mtime_ns) / 1000000000, 'unixepoch')"
 _DAY = f"coalesce(nullif(d.day, ''), {_OF_FILE}, '')"
 _MODIFIED = f"coalesce(nullif(d.modified, ''), {_OF_FILE}, '')"
 

@@ -120,7 +120,7 @@ _SPANS: Mapping[str, str] = {
     "page": "SELECT 1, max(json_array_length(pages)) FROM documents WHERE pages <> '[]'",
     **{
         field: f"SELECT min(day), max(day) FROM (SELECT coalesce(nullif({column}, ''), "
-        "date(mtime_ns / 1000000000, 'unixepoch')) AS day FROM documents)"
+        "date(abs(mtime_ns) / 1000000000, 'unixepoch')) AS day FROM documents)"
         for field, column in (("modified", "modified"), ("after", "day"), ("before", "day"))
     },
 }

@@ -34,10 +34,9 @@ _PIPELINE_KEY = "pipeline"
 _SCAN_EVERY = 500  # files between two reports of the scan
 
 # A file written again within one tick of its file system's clock keeps its size and its time.
-# What was that young when it was read is stored with a time that never matches.
+# What was that young when it was read is stored with its time below zero, which never matches.
 _FINE_TICK = 20_000_000  # nanoseconds; Linux, NTFS and APFS are finer than this
 _COARSE_TICK = 2_000_000_000  # FAT counts two seconds, HFS+ and ext3 one
-_UNTRUSTED_TIME = 0
 
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
@@ -244,7 +243,7 @@ def _read(candidate: Candidate) -> tuple[bytes, Source]:
     mtime = stat.st_mtime_ns
     tick = _FINE_TICK if mtime % 1_000_000_000 else _COARSE_TICK
     if stat.st_size != len(data) or time.time_ns() - mtime < tick:
-        mtime = _UNTRUSTED_TIME
+        mtime = -mtime
     return data, Source(len(data), mtime, hashlib.sha256(data).hexdigest())
 
 

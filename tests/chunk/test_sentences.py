@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from itertools import pairwise
 
 import pytest
@@ -94,6 +95,11 @@ def test_parts_follow_one_another_and_are_never_too_long(text: str, preferred: i
     assert all(0 < end - begin <= 2 * preferred for begin, end in parts)
 
 
+def test_a_text_without_capital_letters_is_cut_where_its_sentences_seem_to_end() -> None:
+    text = "the tax was paid in 2017, which was late. " * 20
+    assert {text[begin:end][-6:] for begin, end in parts_of(text, 100, 150)} == {"late. "}
+
+
 def test_a_sentence_that_is_too_long_is_cut_at_a_lesser_mark() -> None:
     text = "one two three four, " * 20
     assert {text[begin:end][-2:] for begin, end in parts_of(text, 100, 150)} == {", "}
@@ -125,18 +131,35 @@ def test_without_the_library_plain_sentences_are_still_found(
     assert sentence_starts("".join(sentences)) == beginnings(sentences)
 
 
-def test_lines_of_a_paragraph_are_cut_where_a_sentence_begins() -> None:
+@pytest.mark.parametrize("indent", ["", "   "])
+def test_lines_of_a_paragraph_are_cut_where_a_sentence_begins(indent: str) -> None:
     # Every line but the last of three ends with what only looks like the end of a sentence.
     lines = [
         "Der Versuch wurde im Jahr zuvor von Herrn Dr. Schmidt begonnen, nämlich z. B.",
         "Wasserpumpen und andere Geräte, die am Kai standen, etwa jene von Frau Dr.",
         "Meier, die schon seit Jahren dort arbeitet und alles genau beschrieben hat.",
     ] * 30
+    lines = [f"{indent if n % 3 == 0 else ''}{line}" for n, line in enumerate(lines)]
     document = Document(path="a.txt", kind="prose", language="text", text="\n".join(lines))
     chunks = chunk(document)
     assert len(chunks) > 2
     assert {one.end % 3 for one in chunks} == {0}
     assert {passage.end % 3 for one in chunks for passage in one.passages} == {0}
+
+
+def test_passages_of_a_wrapped_paragraph_begin_with_a_sentence_inside_a_line() -> None:
+    sentence = "The pump on the quay, which Dr. Meier had mended, ran for three days, and stopped. "
+    lines = textwrap.wrap(sentence * 45, 70)
+    document = Document(path="a.txt", kind="prose", language="text", text="\n".join(lines))
+    passages = [passage for one in chunk(document) for passage in one.passages]
+    assert len(passages) > 2
+    begun = [passage.text.startswith("The pump on") for passage in passages]
+    assert begun.count(False) <= 1  # of chunks, which are whole lines
+    held = " ".join(" ".join(passage.text.split()) for passage in passages)
+    assert held == " ".join(" ".join(lines).split())
+    for passage in passages:
+        assert passage.text.split("\n")[0] in lines[passage.start - 1]
+        assert passage.text.split("\n")[-1] in lines[passage.end - 1]
 
 
 def test_rows_of_a_table_stay_whole() -> None:

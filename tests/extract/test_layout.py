@@ -133,6 +133,21 @@ def test_a_line_of_the_text_that_comes_again_is_kept() -> None:
     assert lines(*pages).count("Signed.") == 4
 
 
+def test_what_slides_repeat_below_their_title_is_kept() -> None:
+    slides = [
+        Sheet(
+            sheet(
+                ("Buoys", 50, 30, LARGE), *(("first point", 50, 52), ("second", 50, 66))[: n + 1]
+            ).runs,
+            (),
+            360.0,
+            270.0,
+        )
+        for n in (0, 0, 1, 1)
+    ]
+    assert lines(*slides).count("first point") == 4
+
+
 def test_large_titles_that_come_again_are_kept() -> None:
     pages = [sheet(("Results", 50, 60, LARGE), *column(50, n * 5, 5)) for n in range(4)]
     assert lines(*pages).count("# Results") == 4
@@ -306,3 +321,20 @@ def test_a_loosely_set_line_is_no_row() -> None:
         ("again a", 50, 148), ("loose one", 140, 148), ("that ends", 230, 148),
     )  # fmt: skip
     assert not any(line.startswith("|") for line in lines(page))
+
+
+def test_words_of_a_writing_without_spaces_are_whole_over_line_ends() -> None:
+    text = [
+        "港口的水位每天涨落两次而夜里的高潮往往比白天更高、船",
+        "长必须在出港以前知道。",
+        "另起一行",
+        "一",
+    ]
+    assert rejoin(text, [True] * 4, set) == [1]
+    assert text[0].endswith("更高、船长必须在出港以前知道。")
+    assert text[2:] == ["另起一行", "一"]
+
+
+def test_a_line_without_spaces_stays_on_its_page() -> None:
+    text = ["港口的水位每天涨落两次而夜里的高潮往往比白天更高、船", "长必须在出港以前知道。"]
+    assert rejoin(text, [True, True], set, {1}) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import signal
@@ -12,9 +13,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from PIL import Image
 from programs import needs_tesseract
+from pypdfium2 import raw
 
 from rag_agent import extract as extraction
 from rag_agent.errors import ExtractError, TooLarge
@@ -58,6 +61,32 @@ def _spans(starts: tuple[int, ...], end: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], end], strict=True))
 
 
+def _stamped(data: bytes, stamp: str) -> bytes:
+    """The file with a line of text on its first page."""
+    pdf = pypdfium2.PdfDocument(data)
+    page = pdf[0]
+    line = raw.FPDFPageObj_NewTextObj(pdf, b"Helvetica", 9.0)
+    written = (stamp + "\0").encode("utf-16-le")
+    raw.FPDFText_SetText(line, ctypes.cast(written, raw.FPDF_WIDESTRING))
+    raw.FPDFPageObj_Transform(line, 1, 0, 0, 1, 40, 20)
+    raw.FPDFPage_InsertObject(page, line)
+    page.gen_content()
+    stream = io.BytesIO()
+    pdf.save(stream)
+    return stream.getvalue()
+
+
+@needs_tesseract
+def test_a_scanned_page_with_a_stamp_on_it_is_still_a_scan() -> None:
+    stamped = _stamped(SCAN, "Received 14 March")
+    assert extract(stamped, "a.pdf").coverage == Coverage(text=1, without=2)
+    assert "Received 14 March" in extract(stamped, "a.pdf").text
+    document = extract(stamped, "a.pdf", ocr=RULES)
+    assert document.coverage == Coverage(text=1, ocr=2, engine="eng, 200 pages")
+    assert "deepen the western fairway" in " ".join(document.text.split())
+    assert document.text.count("Received 14 March") == 1
+
+
 @needs_tesseract
 def test_a_photo_of_a_notice_is_text() -> None:
     document = extract(NOTICE, "quay/notice.jpg", ocr=RULES)
@@ -66,6 +95,19 @@ def test_a_photo_of_a_notice_is_text() -> None:
     assert "Call VHF channel 69" in text
     assert (document.language, document.kind, document.converted) == ("image", "prose", True)
     assert document.coverage == Coverage(ocr=1, engine="eng, 200 pages")
+
+
+@needs_tesseract
+def test_a_photo_says_when_and_by_whom_it_was_taken() -> None:
+    photo = Image.open(io.BytesIO(NOTICE)).crop((80, 80, 1000, 260))
+    tags = Image.Exif()
+    tags[0x013B], tags[0x0132] = "Ines Okafor", "2026:03:15 08:00:00"
+    tags.get_ifd(0x8769)[0x9003] = "2026:03:14 10:00:00"
+    stream = io.BytesIO()
+    photo.save(stream, "JPEG", exif=tags)
+    document = extract(stream.getvalue(), "a.jpg", ocr=RULES)
+    assert document.date == "2026-03-14"
+    assert document.metadata == {"author": "Ines Okafor", "created": "2026-03-14T10:00:00"}
 
 
 @needs_tesseract

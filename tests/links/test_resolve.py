@@ -5,8 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag_agent.links import Vaults
 from rag_agent.links.resolve import resolve
@@ -124,3 +127,22 @@ def test_the_innermost_vault_is_the_one_a_file_lies_in(tmp_path: Path) -> None:
         "obsidian://open?vault=outer&file=a%20%26%20b%2F50%20%25%20%231%3F"
     )
     assert vaults.address(f"{base}/outer/scan.pdf") == "obsidian://open?vault=outer&file=scan.pdf"
+
+
+_names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
+    lambda name: name.strip(".")
+)
+
+
+@given(st.lists(_names, min_size=1))
+def test_an_address_gives_back_the_file_that_it_was_made_of(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str]
+) -> None:
+    vault = tmp_path_factory.getbasetemp() / "a vault & more"
+    (vault / ".obsidian").mkdir(parents=True, exist_ok=True)
+    file = "/".join(name.replace("/", "-").replace("\0", "-") for name in names)
+    address = Vaults().address(f"{vault.as_posix()}/{file}.md")
+    assert address.isascii()
+    scheme, host, path, query, fragment = urlsplit(address)
+    assert (scheme, host, path, fragment) == ("obsidian", "open", "", "")
+    assert parse_qs(query, strict_parsing=True) == {"vault": ["a vault & more"], "file": [file]}

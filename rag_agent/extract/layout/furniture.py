@@ -13,11 +13,14 @@ from rag_agent.extract.layout.sheet import Run, Sheet
 
 _RUNS = 10  # of each edge that are looked at
 _LINES = 3  # of each edge
-_ZONE = 0.2  # of the page's height: no edge reaches further in
+# Of the page's height. Of 300 manuals, papers and slides all heads lie above the first, all feet
+# below the second, and what comes again between them is text.
+_HEAD, _FOOT = 0.155, 0.81
+_LETTERS = 3  # of a head or foot that is no page number
 _AGAIN = 3  # pages from which on a line is one of all pages
 _APART = 1.8  # sizes; lines of a text are closer
 _PLACE = 8.0  # points; lines that come again stand as high
-_LARGE = 1.25  # of the size of the text: titles of slides come again, too, and are kept
+_LARGE = 1.12  # of the size of the text: titles of slides come again, too, and are kept
 
 _NUMBER = re.compile(r"(?<!\d)\d{1,5}(?!\d)")
 _ROMAN = re.compile(r"[ivxlc]+")
@@ -79,7 +82,7 @@ def _edges(sheet: Sheet) -> list[_Edge]:
     top = lines_of(nsmallest(_RUNS, sheet.runs, key=_base))
     bottom = lines_of(nlargest(_RUNS, sheet.runs, key=_base))[::-1]
     found = []
-    for lines, reach in ((top, _ZONE * sheet.height), (bottom, (1 - _ZONE) * sheet.height)):
+    for lines, reach in ((top, _HEAD * sheet.height), (bottom, _FOOT * sheet.height)):
         for number, line in enumerate(lines[:_LINES]):
             if (line.base > reach) is (lines is top):
                 break
@@ -109,6 +112,8 @@ def _is_furniture(
         right = any(n - page in counted | {1} for n in _numbers(edge.line.text))
         return edge.outer and (right or bool(_ROMAN.fullmatch(edge.line.text.strip().lower())))
     if edge.line.font.size > _LARGE * body or page == 0:
+        return False
+    if sum(map(str.isalpha, key)) < _LETTERS:  # a bracket of a listing
         return False
     count = sum(seen[key, edge.place + step] for step in (-1, 0, 1))
     # Thrice, or twice where it is clear of the text: the heads of left and right pages differ.

@@ -16,7 +16,7 @@ _REFERENCES = re.compile(
 )
 _CONTENTS = re.compile(
     r"(?:(?:table of )?contents|list of (?:figures|tables)|inhalt(?:sverzeichnis)?|index|"
-    r"table des matières|índice|目录|目次)",
+    r"table des matières|índice(?: general)?|目录|目次)",
     re.IGNORECASE,
 )
 # How an entry begins, or a year in it.

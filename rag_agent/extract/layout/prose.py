@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Sequence, Set
 
 _LIGATURES = str.maketrans(
     {
@@ -47,6 +47,11 @@ HYPHENS = ("-", "\u2010")
 _BREAK = re.compile("([^\\W\\d_]{2,}|\\w)[-\u2010]$")
 _REST = re.compile(r"(\w[\w\u2019']*)([^\w\s]*)[ ]?")
 WORD = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]{2,})*")
+# Chinese and Japanese are written without spaces, and broken anywhere but before a full stop.
+_UNSPACED = "\u3001\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uff08\uff09\uff0c\uff1b"
+_GOES_ON = re.compile(f"[{_UNSPACED}]$")
+_GOING_ON = re.compile(f"[{_UNSPACED}]")
+_FULL_LINE = 15  # characters; a shorter line is a title or the end of a paragraph
 _MARKUP = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|(?:=+|-+)\s*$)")
 _FENCE = re.compile(r"([ >]*)(`{3,}|~{3,})")
 
@@ -81,21 +86,35 @@ def no_markup(text: str) -> str:
     return _FENCE.sub(r"\1\\\2", text, count=1) if _FENCE.match(text) else text
 
 
-def rejoin(lines: list[str], joins: Sequence[bool], words: Callable[[], Set[str]]) -> list[int]:
+def rejoin(
+    lines: list[str],
+    joins: Sequence[bool],
+    words: Callable[[], Set[str]],
+    pages: Container[int] = (),
+) -> list[int]:
     """Put the rest of a word that is broken at the end of a line there, in place.
 
-    Returns the lines of which nothing is left. ``joins`` says of each line whether it is running
-    text, ``words`` are those of the document.
+    Returns the lines of which nothing is left: all the rest of a line where words have no spaces
+    between them. ``joins`` says of each line whether it is running text, ``words`` are those of the
+    document, ``pages`` the lines at which one begins, which stay on it.
     """
     known: Set[str] | None = None
-    gone = []
+    gone: list[int] = []
     previous = -1
+    full = False  # whether the line before was long enough to be broken
     for index, line in enumerate(lines):
         if not line:
             continue
         broken = None
-        if joins[index] and previous >= 0 and lines[previous].endswith(HYPHENS):
-            broken = _BREAK.search(lines[previous])
+        if joins[index] and previous >= 0:
+            above = lines[previous]
+            follows = previous == index - 1 - _count_last(gone, index) and index not in pages
+            if follows and full and _GOES_ON.search(above) and _GOING_ON.match(line):
+                lines[previous], lines[index] = above + line, ""
+                gone.append(index)
+                full = len(line) >= _FULL_LINE
+                continue
+            broken = _BREAK.search(above) if above.endswith(HYPHENS) else None
         rest = _REST.match(line) if broken else None
         if broken and rest and (rest[1][0].islower() or _stays(broken[1], rest[1])):
             known = words() if known is None else known
@@ -106,7 +125,16 @@ def rejoin(lines: list[str], joins: Sequence[bool], words: Callable[[], Set[str]
                 gone.append(index)
                 continue
         previous = index if joins[index] else -1
+        full = len(line) >= _FULL_LINE
     return gone
+
+
+def _count_last(gone: Sequence[int], index: int) -> int:
+    """How many lines right before this one are gone."""
+    count = 0
+    while count < len(gone) and gone[-1 - count] == index - 1 - count:
+        count += 1
+    return count
 
 
 def _is_compound(start: str, rest: str, known: Set[str]) -> bool:

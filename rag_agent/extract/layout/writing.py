@@ -18,7 +18,7 @@ from rag_agent.extract.layout.tables import Table, tables_in, text_of
 _PARAGRAPH = 1.3  # of the usual distance of lines: more room parts paragraphs
 _INDENT = 0.8  # sizes by which the first line of a paragraph is set in
 _FOOTNOTE_MARKS = "*\u2217\u2020\u2021\u00a7\u00b6 "
-_ENDS = (".", "!", "?", ":", ".\u201d", '."', ".)")
+_ENDS = (".", "!", "?", ":", ".\u201d", '."', ".)", "\u3002", "\uff01", "\uff1f", "\uff1a")
 _LONG = 35  # characters; few headings are that long, and most lines of a text
 _TEXT_SHARE = 0.15
 _NUMBERS = 6  # rows of numbers, below which a table stays with its text
@@ -83,7 +83,7 @@ def write(
             del text.lines[-1], text.joins[-1]
         if len(text.lines) == first:
             text.add("")  # an empty page takes one empty line
-    gone = rejoin(text.lines, text.joins, lambda: _words(text.lines))
+    gone = rejoin(text.lines, text.joins, lambda: _words(text.lines), frozenset(starts))
     _remove(text, starts, gone)
     return Written(
         "\n".join(text.lines) + "\n" if text.lines else "",

@@ -22,6 +22,8 @@ def read_pages(
     pdf: pypdfium2.PdfDocument, numbers: Sequence[int], program: Tesseract, rules: OcrRules
 ) -> dict[int, Sheet]:
     """Of the first of these pages, counted from 0, those on which OCR finds text."""
+    import pypdfium2
+
     deadline = time.monotonic() + rules.seconds
     found: dict[int, Sheet] = {}
     for number in numbers[: rules.pages]:
@@ -30,8 +32,8 @@ def read_pages(
             break
         try:
             read = program.read(_picture(pdf[number]), min(left, PAGE_SECONDS))
-        except subprocess.SubprocessError:  # this page fails or takes too long; others may not
-            continue
+        except (subprocess.SubprocessError, pypdfium2.PdfiumError):
+            continue  # this page fails or takes too long; others may not
         if read.runs:
             found[number] = read
     return found

@@ -6,12 +6,11 @@ import ctypes
 import math
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rag_agent.extract.layout.sheet import Font, Run, Sheet, Turned
+from rag_agent.extract.pdf.calls import Calls, load
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -167,7 +166,7 @@ def _run(
 
 def _words(text_page: pypdfium2.PdfTextPage, limits: _Box) -> list[list[_Word]]:
     """The words within the page by their turns, in the order of pdfium."""
-    calls = _calls()
+    calls = load()
     page = ctypes.cast(text_page.raw, ctypes.c_void_p).value or 0
     text = _characters(text_page, page, calls)
     found: list[list[_Word]] = [[], [], [], [], []]
@@ -205,7 +204,7 @@ def _words(text_page: pypdfium2.PdfTextPage, limits: _Box) -> list[list[_Word]]:
     return found
 
 
-def _characters(text_page: pypdfium2.PdfTextPage, page: int, calls: _Calls) -> str:
+def _characters(text_page: pypdfium2.PdfTextPage, page: int, calls: Calls) -> str:
     """The text in which each character has the place that pdfium counts it at."""
     count = text_page.count_chars()
     text: str = text_page.get_text_range() if count else ""
@@ -219,7 +218,7 @@ def _characters(text_page: pypdfium2.PdfTextPage, page: int, calls: _Calls) -> s
 class _Styles:
     """How the characters of a page look; each font and size is one value."""
 
-    def __init__(self, calls: _Calls, page: int) -> None:
+    def __init__(self, calls: Calls, page: int) -> None:
         self._calls = calls
         self._page = page
         self._looks: dict[int | None, tuple[bool, bool]] = {}
@@ -248,7 +247,7 @@ class _Styles:
         return font, turn, e if turn % 2 else f
 
 
-def _look(calls: _Calls, page: int, index: int) -> tuple[bool, bool]:
+def _look(calls: Calls, page: int, index: int) -> tuple[bool, bool]:
     """Whether the font of a character is bold, and whether all its characters are as wide."""
     buffer = ctypes.create_string_buffer(_NAME_BYTES)
     flags = ctypes.c_int()
@@ -259,45 +258,3 @@ def _look(calls: _Calls, page: int, index: int) -> tuple[bool, bool]:
     name = name.rpartition("+")[2]  # without the tag of a subset
     bold = bool(flags.value & _FORCE_BOLD) or bool(_BOLD.search(name))
     return bold, bool(flags.value & _FIXED_PITCH) or bool(_MONO.search(name))
-
-
-@dataclass(frozen=True, slots=True)
-class _Calls:
-    """Functions of pdfium that take addresses as numbers: a third faster than by their types."""
-
-    box: Callable[[Any, int, int], int]
-    text_object: Callable[[Any, int], int | None]
-    unicode: Callable[[Any, int], int]
-    matrix: Callable[[Any, int, int], int]
-    size: Callable[[Any, int], float]
-    font: Callable[[Any], int | None]
-    font_info: Callable[[Any, int, int, int, int], int]
-
-
-@cache
-def _calls() -> _Calls:
-    from pypdfium2 import raw
-
-    pointer, number = ctypes.c_void_p, ctypes.c_int
-
-    def call(function: Any, result: Any, *arguments: Any) -> Any:
-        address = ctypes.cast(function, pointer).value or 0
-        return ctypes.PYFUNCTYPE(result, *arguments)(address)
-
-    return _Calls(
-        box=call(raw.FPDFText_GetLooseCharBox, number, pointer, number, pointer),
-        text_object=call(raw.FPDFText_GetTextObject, pointer, pointer, number),
-        unicode=call(raw.FPDFText_GetUnicode, ctypes.c_uint, pointer, number),
-        matrix=call(raw.FPDFText_GetMatrix, number, pointer, number, pointer),
-        size=call(raw.FPDFText_GetFontSize, ctypes.c_double, pointer, number),
-        font=call(raw.FPDFTextObj_GetFont, pointer, pointer),
-        font_info=call(
-            raw.FPDFText_GetFontInfo,
-            ctypes.c_ulong,
-            pointer,
-            number,
-            pointer,
-            ctypes.c_ulong,
-            pointer,
-        ),
-    )
