@@ -17,7 +17,11 @@ from rag_agent.extract.visible import visible_lines
 from rag_agent.types import Document, Link
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+) *\n(.*?)^(?:\1|\.\.\.) *$", re.DOTALL | re.MULTILINE)
-_FRONT_MATTER_WITHIN = 20_000  # characters; longer ones are text between two rules
+_FRONT_MATTER_WITHIN = 200_000  # characters; longer ones are text between two rules
+_OPTS_OUT = re.compile(
+    r"""^[ \t]{0,20}["']?rag["']?[ \t]{0,20}[:=][ \t]{0,20}["']?(?:false|no|off)\b""",
+    re.IGNORECASE | re.MULTILINE,
+)
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _HTML_HEADING = re.compile(r"\s*<h1\b[^>]*>([^<]+)</h1>", re.IGNORECASE)
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
@@ -59,20 +63,28 @@ def title_and_links(text: str) -> tuple[str, tuple[Link, ...]]:
 
 def front_matter(text: str) -> FrontMatter:
     """YAML (``---``) or TOML (``+++``) at the very top; unreadable ones give a warning."""
+    if not text.startswith(("---", "+++")):
+        return FrontMatter()
     match = _FRONT_MATTER.match(text[:_FRONT_MATTER_WITHIN])
     if not match:
-        return FrontMatter()
+        return FrontMatter(_opting_out(text[:_FRONT_MATTER_WITHIN]))
     lines = match[0].count("\n") + 1
     rule, body = match[1], match[2]
     try:
         values = _yaml(body) if rule == "---" else _toml(body)
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
-        return FrontMatter(lines=lines, warning=f"front matter ignored: {reason}")
+        warning = f"front matter ignored: {reason}"
+        return FrontMatter(_opting_out(body), lines, warning)
     if isinstance(values, dict):
         return FrontMatter({str(key): value for key, value in values.items()}, lines)
-    # Text between two horizontal rules is not front matter.
-    return FrontMatter()
+    # Text between two horizontal rules is not front matter, but for one thing.
+    return FrontMatter(_opting_out(body))
+
+
+def _opting_out(body: str) -> dict[str, str]:
+    """What keeps a document out of the index, read also where nothing else can be."""
+    return {"rag": "false"} if _OPTS_OUT.search(body) else {}
 
 
 def _yaml(body: str) -> Any:

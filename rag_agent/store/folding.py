@@ -7,8 +7,10 @@ from datetime import date
 
 
 def fold(text: str) -> str:
-    """For comparing without regard to case."""
-    return storable(text.casefold())
+    """For comparing without regard to case, and to how accents are written (ü, or u and dots)."""
+    if text.isascii():
+        return text.lower()
+    return storable(unicodedata.normalize("NFC", text.casefold()))
 
 
 def link_form(text: str) -> str:

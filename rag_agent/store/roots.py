@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rag_agent.errors import StoreError
 from rag_agent.late import LateModule
+from rag_agent.store.folding import fold
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ def define_functions(database: Database) -> None:
     Both take the id of a root and a folded path and give a folded path.
     """
     shown = Shown(database)
-    database.define("shown_path", lambda *place: shown.path(*place).casefold(), 2)
-    database.define("absolute_path", lambda *place: shown.absolute(*place).casefold(), 2)
+    database.define("shown_path", lambda *place: fold(shown.path(*place)), 2)
+    database.define("absolute_path", lambda *place: fold(shown.absolute(*place)), 2)
 
 
 def _absolute(database: Database, stored: str) -> str:

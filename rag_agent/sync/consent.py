@@ -19,7 +19,8 @@ def check(document: Document, exclude_tags: Sequence[str]) -> None:
     Raises:
         ExtractError: its front matter says ``rag: false``, or it has an excluded tag.
     """
-    if document.metadata.get(_KEY, "").lower() in _NO:
+    said = (value for key, value in document.metadata.items() if key.casefold() == _KEY)
+    if any(value.lower() in _NO for value in said):
         raise ExtractError(document.path, reasons.OPTED_OUT, "says its front matter")
     tag = excluded(document.tags, exclude_tags)
     if tag:

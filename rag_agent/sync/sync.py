@@ -264,13 +264,17 @@ def _document(
         return kept
     document = extract(data, path, ocr=rules.ocr if engine else None)
     consent.check(document, rules.exclude_tags)
-    document = _masked(document)
+    document = masked(document)
     if texts:
         texts.put(document, sha256, engine)
     return document
 
 
-def _masked(document: Document) -> Document:
+def masked(document: Document) -> Document:
+    """The document without the secrets in its text and in what it says of itself.
+
+    A tag that holds one goes, a link leads to what is left of its target.
+    """
     text, removed = mask(document.text)
     title, in_title = mask(document.title)
     # With its name in front, as a value alone may look like no secret (api_key: 7f3a…).
@@ -278,12 +282,23 @@ def _masked(document: Document) -> Document:
         name: mask(f"{name}: {value}")[0].removeprefix(f"{name}: ")
         for name, value in document.metadata.items()
     }
-    aliases = tuple(mask(alias)[0] for alias in document.aliases)  # counted in the text
+    # What is left out of these is counted in the text, where it stands as well.
+    aliases = tuple(mask(alias)[0] for alias in document.aliases)
+    tags = tuple(tag for tag in document.tags if mask(tag)[0] == tag)
+    links = tuple(replace(link, target=mask(link.target)[0]) for link in document.links)
     removed += in_title
     if removed:
         warning = f"{removed} secret{'s' if removed > 1 else ''} removed from the text"
         document = replace(document, warnings=(*document.warnings, warning))
-    return replace(document, text=text, title=title, metadata=metadata, aliases=aliases)
+    return replace(
+        document,
+        text=text,
+        title=title,
+        metadata=metadata,
+        aliases=aliases,
+        tags=tags,
+        links=links,
+    )
 
 
 def _same_state(candidate: Candidate, state: Source | Skipped) -> bool:
