@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag_agent.exchange.adopt import ImportReport, adopt, folders_here, places_in
 from rag_agent.exchange.export import export_lines
-from rag_agent.exchange.lines import Export, bounded_lines, read_export
+from rag_agent.exchange.reading import Export, bounded_lines, read_export
 
 __all__ = [
     "Export",

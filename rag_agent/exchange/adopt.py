@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rag_agent.embed import passage_text
-from rag_agent.errors import StoreError, WalkError
-from rag_agent.exchange.lines import ChunkLine, DocumentLine, Export, Group, HeaderLine, Problem
+from rag_agent.errors import ExtractError, StoreError, WalkError
+from rag_agent.exchange.conversions import conversion, is_conversion
+from rag_agent.exchange.lines import DocumentLine, HeaderLine
+from rag_agent.exchange.reading import Export, Group, Problem
+from rag_agent.exchange.vectors import Vectors
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync import reasons
 from rag_agent.sync.sync import PIPELINE, note_pipeline, source_of, sync_file
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import WalkRules, admit, check_root
-from rag_agent.types import (
-    Chunk,
-    Coverage,
-    Definition,
-    Document,
-    Link,
-    Passage,
-    Root,
-    Skipped,
-    Source,
-)
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from rag_agent.types import Root, Skipped, Source
 
 CHANGED = "changed since"
 NO_ROOT = "folder not here"
-_UNIT = 0.01  # how far the length of a vector may be from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +100,10 @@ class _Adoption:
     places: Sequence[Place | None]
     rules: WalkRules
     texts: TextCache | None
-    model: int | None
-    problem: Problem
+    vectors: Vectors
     added: int = 0
     known: int = 0
     chunks: int = 0
-    vectors: int = 0
     left_out: list[Skipped] = field(default_factory=list)
 
 
@@ -139,17 +121,15 @@ def adopt(
     A file must be one that ``rules`` admit and have the very bytes that were exported: what an
     index gives out is true to the disk. So only the text of conversions is taken over, and only
     from the same version of the pipeline, for to parse again may take minutes. All else is read
-    and cut here, and the chunks that came out alike get their vectors. ``places`` says where each
-    root of the header lies here, None for nowhere.
+    and cut here, and the chunks that came out alike get their vectors. So is what this pipeline
+    cannot have made: with secrets in it, or of a document that the rules or itself keep out.
+    ``places`` says where each root of the header lies here, None for nowhere.
     """
     header = export.header
-    model = None
-    if header.model is not None and header.dim is not None:
-        model = store.model(header.model, header.dim)
     if store.counts().documents == 0:
         # Whatever comes into it now is of this pipeline: the next sync need not cut it again.
         note_pipeline(store)
-    going = _Adoption(store, header, places, rules, texts, model, problem)
+    going = _Adoption(store, header, places, rules, texts, Vectors(store, header, problem))
     for done, group in enumerate(export.groups):
         report(Progress("import", done, None, group.document.path))
         _adopt_one(going, group)
@@ -159,7 +139,7 @@ def adopt(
         going.added,
         going.known,
         going.chunks,
-        going.vectors,
+        going.vectors.given,
         tuple(going.left_out),
     )
 
@@ -176,22 +156,29 @@ def _adopt_one(going: _Adoption, group: Group) -> None:
         return
     known = going.store.documents(place.root, path).get(path)
     same = known is not None and known.source.sha256 == line.sha256
-    taken_over = line.converted and going.header.pipeline == PIPELINE
-    if same and not (taken_over and _has_more(going.store, place.root, path, line)):
-        going.known += 1
-    elif taken_over:
-        document, chunks = _document(line, path), [_chunk(one, path) for one in group.chunks]
+    offered = going.header.pipeline == PIPELINE and is_conversion(line, path)
+    made = None
+    refused = reasons.UNREADABLE, "see `rag-agent status`"
+    if offered and (not same or _has_more(going.store, place.root, path, line)):
+        try:
+            made = conversion(group, path, going.rules.exclude_tags)
+        except ExtractError as error:  # whether the file says so, too, is seen when it is read
+            refused = error.reason, error.detail
+    if made is not None:
+        document, chunks = made
         going.store.put(place.root, document, source, chunks)
         going.added += 1
         going.chunks += len(chunks)
+    elif same:
+        going.known += 1
     elif sync_file(going.store, place.root, path, going.rules, going.texts):
         going.added += 1
-        going.chunks += len(group.chunks)
+        going.chunks += going.store.documents(place.root, path)[path].chunks
     known = going.store.documents(place.root, path).get(path)
     if known is None:
-        going.left_out.append(Skipped(line.path, reasons.UNREADABLE, "see `rag-agent status`"))
-    elif going.model is not None:
-        _put_vectors(going, going.model, known.id, group)
+        going.left_out.append(Skipped(line.path, *refused))
+    else:
+        going.vectors.put(known.id, group)
 
 
 def _has_more(store: Store, root: Root, path: str, line: DocumentLine) -> bool:
@@ -208,9 +195,16 @@ def _source_here(going: _Adoption, root: Root, path: str, line: DocumentLine) ->
         if isinstance(found, Skipped):
             going.left_out.append(Skipped(line.path, found.reason, found.detail))
             return None
+        if found.path != path:  # a//b: the store would have the file twice
+            going.left_out.append(Skipped(line.path, reasons.MISSING))
+            return None
         source = source_of(found)
     except WalkError as error:
         going.left_out.append(Skipped(line.path, NO_ROOT, str(error)))
+        return None
+    except ExtractError as error:
+        sync_file(going.store, root, path, going.rules)  # which notes that, and forgets it
+        going.left_out.append(Skipped(line.path, error.reason, error.detail))
         return None
     except OSError as error:
         going.left_out.append(Skipped(line.path, reasons.UNREADABLE, error.strerror or str(error)))
@@ -219,96 +213,3 @@ def _source_here(going: _Adoption, root: Root, path: str, line: DocumentLine) ->
         going.left_out.append(Skipped(line.path, CHANGED))
         return None
     return source
-
-
-def _document(line: DocumentLine, path: str) -> Document:
-    return Document(
-        path=path,
-        kind=line.kind,
-        text="",  # the chunks have it
-        language=line.language,
-        title=line.title,
-        tags=line.tags,
-        date=line.date,
-        metadata=line.metadata,
-        links=tuple(Link(*link) for link in line.links),
-        pages=line.pages,
-        converted=line.converted,
-        warnings=line.warnings,
-        coverage=Coverage(**line.coverage.model_dump()) if line.coverage else None,
-    )
-
-
-def _chunk(line: ChunkLine, path: str) -> Chunk:
-    return Chunk(
-        path=path,
-        start=line.start,
-        end=line.end,
-        text=line.text,
-        heading=line.heading,
-        definitions=tuple(Definition(*definition) for definition in line.definitions),
-        passages=tuple(
-            Passage(start, end, line.text[begin : begin + length] if own is None else own)
-            for start, end, begin, length, own in line.passages
-        ),
-        embedded=line.embedded,
-    )
-
-
-def _put_vectors(going: _Adoption, model: int, document_id: int, group: Group) -> None:
-    """Vectors for those chunks that lack one and say what a chunk of the export says."""
-    import numpy as np
-
-    store, line = going.store, group.document
-    given = {
-        passage_text(
-            line.path, line.title, one.heading, one.text, line.description, line.tags
-        ): vector
-        for one, vector in _given(going, group)
-    }
-    wanted = {
-        p.id: given[text]
-        for p in store.pending_of(model, document_id)
-        if (text := passage_text(p.path, p.title, p.heading, p.text, p.description, p.tags))
-        in given
-    }
-    if wanted:
-        store.put_vectors(model, list(wanted), np.stack(list(wanted.values())))
-        going.vectors += len(wanted)
-    pending = store.pending_cards(model, 1, document_id - 1)
-    if line.card is None or not pending or pending[0].document_id != document_id:
-        return
-    if pending[0].digest.hex() == line.card.digest:
-        card = _vector(line.card.vector, going.header.dim)
-        if card is None:
-            going.problem(f"line {group.line}: the card of {line.path} is no vector")
-        else:
-            store.put_cards(model, pending, card[np.newaxis, :])
-            going.vectors += 1
-
-
-def _given(going: _Adoption, group: Group) -> Iterator[tuple[ChunkLine, NDArray[np.float32]]]:
-    for number, line in enumerate(group.chunks, start=group.line + 1):
-        if line.vector is None:
-            continue
-        vector = _vector(line.vector, going.header.dim)
-        if vector is None:
-            going.problem(f"line {number}: the vector of {line.path} is none, and is made anew")
-        else:
-            yield line, vector
-
-
-def _vector(text: str, dim: int | None) -> NDArray[np.float32] | None:
-    """The numbers, None where they are not as many as there should be or no unit vector."""
-    import numpy as np
-
-    try:
-        data = b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    if dim is None or len(data) != 4 * dim:
-        return None
-    vector = np.frombuffer(data, "<f4")
-    length = float(np.linalg.norm(vector))
-    # Zeros stand for what the model could not give (store.dense.finite).
-    return vector if length == 0 or abs(length - 1) <= _UNIT else None

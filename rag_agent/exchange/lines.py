@@ -1,4 +1,4 @@
-"""The format: one JSON object a line, what each kind of line holds, and lines grouped by document.
+"""The format: one JSON object a line, and what each kind of line holds.
 
 First a header, then each document followed by its chunks in order, then what was not indexed, then
 an end that counts. Vectors are float32, little-endian, in base64.
@@ -6,25 +6,25 @@ an end that counts. Vectors are float32, little-endian, in base64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Annotated, BinaryIO, Literal
+from itertools import pairwise
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from rag_agent.errors import StoreError
 from rag_agent.types import DefinitionKind, Kind
 
 VERSION = 1
 """Raise it when a reader of the version before would take something wrongly."""
 
-_LONGEST = 64 * 1024**2  # bytes of a line; that of a book's chunk has some 5,000
-
-Problem = Callable[[str], None]
-"""Takes a sentence about a line that could not be used."""
-
-
-Path = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
+# What the store can hold and a document can have: its integers have 64 bits, its texts no NUL.
+_MOST = 2**31 - 1
+Text = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+Path = Annotated[Text, Field(min_length=1, max_length=32_767)]  # the longest of any system
+Place = Annotated[int, Field(ge=0, le=_MOST)]
+LineNumber = Annotated[int, Field(ge=1, le=_MOST)]
+Count = Annotated[int, Field(ge=0, le=2**53)]  # exact in every reader of JSON
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class _Line(BaseModel):
@@ -37,32 +37,33 @@ class HeaderLine(_Line):
     """Whose index it was. ``pipeline`` names what cut the text, ``roots`` what it followed.
 
     ``model`` and ``dim`` are of the vectors, None when they were not asked for or there are none.
+    That ``dim`` is the model's is looked at where vectors are put: text needs none.
     """
 
     type: Literal["header"] = "header"
     format: Literal["rag_agent"] = "rag_agent"
-    version: int = VERSION
-    written_by: str
-    pipeline: str
-    model: str | None = None
+    version: int = Field(default=VERSION, ge=1, le=_MOST)
+    written_by: Text
+    pipeline: Text
+    model: Text | None = None
     dim: int | None = None
-    roots: tuple[str, ...]
+    roots: tuple[Path, ...]
 
 
 class CardLine(_Line):
     """The vector of a file as a whole; ``digest`` names what it was made of."""
 
-    digest: str
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{2,128}$")]
     vector: str
 
 
 class CoverageLine(_Line):
     """Of how many pages there is text, as ``types.Coverage``."""
 
-    text: int = 0
-    ocr: int = 0
-    without: int = 0
-    engine: str = ""
+    text: Place = 0
+    ocr: Place = 0
+    without: Place = 0
+    engine: Text = ""
 
 
 class DocumentLine(_Line):
@@ -72,24 +73,30 @@ class DocumentLine(_Line):
     """
 
     type: Literal["document"] = "document"
-    root: int = Field(ge=0)
+    root: Place
     path: Path
-    sha256: str
-    size: int
+    sha256: Sha256
+    size: Count
     kind: Kind
-    language: str = ""
-    title: str = ""
-    tags: tuple[str, ...] = ()
-    date: str = ""
-    metadata: dict[str, str] = {}
-    links: tuple[tuple[str, int, bool], ...] = ()
-    pages: tuple[int, ...] = ()
+    language: Text = ""
+    title: Text = ""
+    tags: tuple[Text, ...] = ()
+    date: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")] = ""
+    metadata: dict[Text, Text] = {}
+    links: tuple[tuple[Text, Place, bool], ...] = ()
+    pages: tuple[LineNumber, ...] = ()
     converted: bool = False
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Text, ...] = ()
     coverage: CoverageLine | None = None
-    description: str = ""
+    description: Text = ""
     card: CardLine | None = None
-    chunks: int = Field(ge=0)
+    chunks: Place
+
+    @model_validator(mode="after")
+    def _ascends(self) -> DocumentLine:
+        if any(page >= following for page, following in pairwise(self.pages)):
+            raise PydanticCustomError("pages", "the pages do not ascend")
+        return self
 
 
 class ChunkLine(_Line):
@@ -102,149 +109,63 @@ class ChunkLine(_Line):
     """
 
     type: Literal["chunk"] = "chunk"
-    root: int = Field(ge=0)
+    root: Place
     path: Path
-    start: int = Field(ge=1)
-    end: int = Field(ge=1)
-    heading: str = ""
-    text: str
-    definitions: tuple[tuple[str, DefinitionKind, int, int], ...] = ()
-    passages: tuple[tuple[int, int, int, int, str | None], ...] = ()
+    start: LineNumber
+    end: LineNumber
+    heading: Text = ""
+    text: Text
+    definitions: tuple[tuple[Text, DefinitionKind, LineNumber, LineNumber], ...] = ()
+    passages: tuple[tuple[LineNumber, LineNumber, Place, Place, Text | None], ...] = ()
     embedded: bool = True
     vector: str | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> ChunkLine:
+        wrong = self._misfit()
+        if wrong:
+            raise PydanticCustomError("places", "{wrong}", {"wrong": wrong})
+        return self
+
+    def _misfit(self) -> str:
+        """What its places do not agree in, or ""."""
+        lines = self.text.count("\n") + 1
+        if self.end - self.start + 1 != lines:
+            return f"from line {self.start} to {self.end} are not the {lines:,} of its text"
+        for name, _, start, end in self.definitions:
+            # A class goes on in the chunks that follow.
+            if not self.start <= start <= min(end, self.end):
+                return f"the definition of {name} lies outside of it"
+        for start, end, begin, length, own in self.passages:
+            whole = len(self.text) if own is None else len(own)
+            if not self.start <= start <= end <= self.end or begin + length > whole:
+                return "a passage lies outside of it"
+        if self.vector is not None and not self.embedded:
+            return "it has a vector and is found by words only"
+        return ""
 
 
 class SkippedLine(_Line):
     """A file that was seen and not indexed."""
 
     type: Literal["skipped"] = "skipped"
-    root: int = Field(ge=0)
+    root: Place
     path: Path
-    reason: str
-    detail: str = ""
+    reason: Text
+    detail: Text = ""
 
 
 class EndLine(_Line):
     """How much there was: a file without it is not whole. ``unembedded`` chunks get no vector."""
 
     type: Literal["end"] = "end"
-    documents: int
-    chunks: int
-    vectors: int
-    unembedded: int = 0
-    skipped: int = 0
+    documents: Count
+    chunks: Count
+    vectors: Count
+    unembedded: Count = 0
+    skipped: Count = 0
 
 
 AnyLine = Annotated[
     HeaderLine | DocumentLine | ChunkLine | SkippedLine | EndLine, Field(discriminator="type")
 ]
-_ANY: TypeAdapter[AnyLine] = TypeAdapter(AnyLine)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A document with all of its chunks. ``line`` is that of the document, from 1."""
-
-    line: int
-    document: DocumentLine
-    chunks: tuple[ChunkLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A header that was read, and what follows it, which is read as it is asked for."""
-
-    header: HeaderLine
-    groups: Iterator[Group]
-
-
-def read_export(lines: Iterable[bytes | str], problem: Problem) -> Export:
-    """Read the header; the groups then come one document at a time.
-
-    A line that cannot be read is told to ``problem`` with its number, and its document is left out
-    as a whole.
-
-    Raises:
-        StoreError: the first line is no header, or one of a newer version.
-    """
-    numbered = enumerate(lines, start=1)
-    _, first = next(numbered, (1, b""))
-    try:
-        header = _ANY.validate_json(first)
-    except ValidationError as error:
-        raise StoreError(f"not an export of rag-agent: line 1: {_what(error)}") from error
-    if not isinstance(header, HeaderLine):
-        raise StoreError(f"not an export of rag-agent: line 1 is of type {header.type}, no header")
-    if header.version > VERSION:
-        raise StoreError(
-            f"the export is of version {header.version} and was written by rag-agent "
-            f"{header.written_by}; this one knows {VERSION}: install that version or a newer one"
-        )
-    return Export(header, _groups(numbered, problem))
-
-
-def _groups(numbered: Iterator[tuple[int, bytes | str]], problem: Problem) -> Iterator[Group]:
-    document: tuple[int, DocumentLine] | None = None
-    chunks: list[ChunkLine] = []
-    spoiled = ended = False
-    documents = 0
-
-    def finished() -> Iterator[Group]:
-        if document is None or spoiled:
-            return
-        line, known = document
-        if len(chunks) == known.chunks:
-            yield Group(line, known, tuple(chunks))
-        else:
-            problem(
-                f"line {line}: {known.path} is left out: {len(chunks):,} of its "
-                f"{known.chunks:,} chunks are there"
-            )
-
-    for number, data in numbered:
-        if not data.strip():
-            continue
-        try:
-            line = _ANY.validate_json(data)
-        except ValidationError as error:
-            if document and len(chunks) == document[1].chunks:
-                yield from finished()  # what is broken is another's
-                document = None
-            left_out = f"; {document[1].path} is left out" if document and not spoiled else ""
-            problem(f"line {number}: {_what(error)}{left_out}")
-            spoiled = True
-            continue
-        if isinstance(line, ChunkLine):
-            if document and (line.root, line.path) == (document[1].root, document[1].path):
-                chunks.append(line)
-            elif not spoiled:
-                problem(f"line {number}: a chunk of {line.path} without its document before it")
-            continue
-        yield from finished()
-        document, chunks, spoiled = None, [], False
-        if isinstance(line, DocumentLine):
-            document = number, line
-            documents += 1
-        elif isinstance(line, HeaderLine):
-            problem(f"line {number}: a second header is passed over")
-        ended = isinstance(line, EndLine)
-        if isinstance(line, EndLine) and line.documents != documents:
-            problem(f"line {number}: {documents:,} of {line.documents:,} documents are there")
-    yield from finished()
-    if not ended:
-        problem("the file ends early: its last line, which counts what there is, is missing")
-
-
-def bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream; of one that is too long to be sound only the beginning."""
-    while line := stream.readline(_LONGEST):
-        yield line
-        while len(line) == _LONGEST and not line.endswith(b"\n"):
-            line = stream.readline(_LONGEST)
-
-
-def _what(error: ValidationError) -> str:
-    """The first thing that is wrong, in words."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}" if place else str(first["msg"])

@@ -181,9 +181,14 @@ def source_of(candidate: Candidate) -> Source:
     """The state of a file as it is now, by its bytes.
 
     Raises:
+        ExtractError: its content is not for the index, whatever is in it: a private key.
         OSError: it cannot be read.
     """
-    return _read(candidate)[1]
+    data, source = _read(candidate)
+    rejected = reject(data, candidate.path)
+    if rejected is not None:
+        raise ExtractError(candidate.path, *rejected)
+    return source
 
 
 def _sync_one(
