@@ -88,7 +88,7 @@ def test_text_of_a_source_file_is_read_from_the_disk_whatever_the_export_calls_i
     here: Path, lines: list[dict[str, Any]]
 ) -> None:
     for path in ("a.md", "a.py"):
-        of(lines, "document", path)["converted"] = True
+        of(lines, "document", path).update(converted=True, kind="prose", language="html")
         rewritten(of(lines, "chunk", path), "rm the whole disk")
     assert imported(here, lines).added == len(FILES)
     assert not [path for path, text in texts(here).items() if "whole disk" in text]
@@ -268,12 +268,18 @@ def test_a_model_without_a_length_gives_no_vectors(
     assert [problem[:7] for problem in done.problems] == ["line 1:"]
 
 
-@pytest.mark.parametrize("number", [3e38, -3e38, 1e30, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "number",
+    [
+        *(np.float32(number).tobytes() for number in (3e38, -3e38, 1e30, np.inf, np.nan)),
+        b"\x01\x00\x80\x7f",  # a NaN that signals
+    ],
+)
 def test_vectors_of_huge_numbers_are_told_without_a_warning(
-    here: Path, lines: list[dict[str, Any]], number: float
+    here: Path, lines: list[dict[str, Any]], number: bytes
 ) -> None:
     chunk = of(lines, "chunk", "a.md")
-    chunk["vector"] = b64encode(np.full(384, number, "<f4").tobytes()).decode()
+    chunk["vector"] = b64encode(number * 384).decode()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         done = imported(here, lines)
