@@ -9,7 +9,7 @@ from rag_agent.exchange.lines import ChunkLine, DocumentLine
 from rag_agent.exchange.reading import Group
 from rag_agent.extract.languages import LANGUAGES, language_of
 from rag_agent.sync import consent
-from rag_agent.sync.sync import _masked as masked
+from rag_agent.sync.sync import masked
 from rag_agent.types import Chunk, Coverage, Definition, Document, Link, Passage
 
 _LANGUAGES = frozenset(row.name for row in LANGUAGES.values() if row.converted)
