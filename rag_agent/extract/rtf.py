@@ -6,7 +6,9 @@ are. Footnotes, comments and text boxes are moved to the end, where they are tex
 
 from __future__ import annotations
 
+import codecs
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -39,6 +41,13 @@ _MARKS: Mapping[str, str] = {
 _HEADING_LINE = re.compile(rf"^[ \t{_ITEM}]*({_HEADING}+)[ \t{_ITEM}]*(?=\S)", re.MULTILINE)
 _LIST_LINE = re.compile(rf"^\s*{_ITEM}\s*(\w{{1,5}}[.)])?[^\w\t]*\t?\s*")
 
+# Numbers that no reader can mean; striprtf loses the whole file to one. What stands for a character
+# that there is none of is U+FFFD; a number of any other control has nine digits at most (RTF 1.9.1:
+# 32 bits).
+_NUMBERED = re.compile(r"\\[\\{}]|\\uc(?![a-z\d-])|\\([a-z]{1,32})(-?)(\d{5,})")
+_MOST_DIGITS = 9
+_NO_CHARACTER = r"\u65533"
+
 # OpenOffice marks styles inside of groups as what may be skipped; striprtf then skips the group.
 _STYLE_INSIDE = re.compile(r"(?<![{\s])\\\*\\cs(?=\d)")
 _PICTURE = re.compile(r"\{(?:\\\*)?\\(?:pict|shppict|objdata|themedata|datastore)(?![a-z])")
@@ -62,7 +71,7 @@ def read(data: bytes, path: str) -> Document:
     if not _BEGINNING.match(data):
         raise ExtractError(path, "cannot be parsed", r"it does not begin with {\rtf")
     encoding = _encoding(data)
-    source = data.decode(encoding, "replace")
+    source = _NUMBERED.sub(_sane, data.decode(encoding, "replace"))
     if "\\bin" not in source:  # bytes may hold any brace; striprtf knows how many to skip
         source, _ = _without(source, _PICTURE)
     source = _STYLE_INSIDE.sub(r"\\cs", source)
@@ -100,7 +109,7 @@ def _encoding(data: bytes) -> str:
     named = _CODE_PAGE.search(data[:4096])
     try:
         name = f"cp{int(named[1])}" if named else "cp1252"
-        b"".decode(name)
+        codecs.lookup(name)  # to decode nothing asks for no codec
     except LookupError:
         return "cp1252"
     return name
@@ -133,6 +142,17 @@ def _appended(heading: str, texts: list[str]) -> Iterator[str]:
         yield rf"\pard\par{{{_HEADING}{heading}}}\par "
     for text in texts:
         yield rf"{{\pard {text}}}\par "
+
+
+def _sane(match: re.Match[str]) -> str:
+    word, sign, digits = match.groups()
+    if word is None:
+        return r"\uc1" if match[0] == r"\uc" else match[0]
+    number = int(f"{sign}0{digits.lstrip('0')[:_MOST_DIGITS]}")
+    # Below zero it is that of a signed 16-bit number.
+    if word == "u" and not -0x10000 <= number <= sys.maxunicode:
+        return _NO_CHARACTER
+    return f"\\{word}{number}"
 
 
 def _mark(match: re.Match[str]) -> str:

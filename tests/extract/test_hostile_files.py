@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag_agent.errors import ExtractError, TooLarge
-from rag_agent.extract import extract
+from rag_agent.extract import extract, rtf
 
 FORMATS = Path(__file__).parents[2] / "fixtures" / "formats"
 _OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
@@ -218,6 +220,39 @@ def test_forwarded_mails_inside_of_each_other_are_one_line() -> None:
 )
 def test_rich_text_made_of_groups_alone_is_read_in_time(name: str, data: bytes, text: str) -> None:
     assert extract(data, name, seconds=20).text.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("control", "text"),
+    [
+        (r"\u99999999999?", "�"),
+        (r"\u1114112?", "�"),
+        (r"\u-9999999999?", "�"),
+        (r"\u-70000?", "�"),
+        (r"\u-4051?", "\uf02d"),
+        (r"\u128512?", "\U0001f600"),
+        (r"\u00000000000000233?", "é"),
+        (r"\uc \u233?", "é"),
+        (rf"\fs{'9' * 5_000} ", ""),
+        (rf"{{\info{{\title Tides}}{{\creatim\yr{'9' * 5_000}\mo1\dy1}}}}", ""),
+        (rf"{{\fonttbl{{\f0\fcharset{'9' * 5_000} Arial;}}}}", ""),
+        (r"\\u99999999999 ", r"\u99999999999 "),
+    ],
+)
+def test_a_number_in_rich_text_that_means_nothing_costs_no_other_word(
+    control: str, text: str
+) -> None:
+    source = rf"{{\rtf1\ansi before {control}after\par}}"
+    assert extract(source.encode(), "a.rtf").text == f"before {text}after\n"
+
+
+@given(
+    st.sampled_from(["u", "uc", "fs", "f", "bin", "ansicpg", "fcharset", "outlinelevel", "yr"]),
+    st.integers(min_value=-(10**12), max_value=10**12),
+)
+def test_no_number_of_rich_text_loses_the_file(word: str, number: int) -> None:
+    source = rf"{{\rtf1\ansi before\par {{\{word}{number} }}after\par}}"
+    assert "before" in rtf.read(source.encode(), "a.rtf").text
 
 
 def test_a_workbook_whose_styles_cannot_be_read_keeps_its_cells() -> None:
