@@ -72,7 +72,10 @@ def describe(
         cards=cards,
         unembedded=counts.unembedded if counts else 0,
         pages=Coverage(
-            *(sum(getattr(c, name) for c in pages.values()) for name in ("text", "ocr", "without"))
+            **{
+                name: sum(getattr(c, name) for c in pages.values())
+                for name in ("text", "ocr", "without", "failed")
+            }
         ),
         pages_of={path: c for path, c in pages.items() if c.ocr or c.without},
     )

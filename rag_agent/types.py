@@ -35,13 +35,14 @@ class Coverage:
     """Of how many pages there is text: as the file has it, by OCR, and none though drawn on.
 
     Blank pages count nowhere. ``engine`` says which OCR has looked at the pages without text of
-    their own; "" is none yet.
+    their own; "" is none yet. At ``failed`` of those without text it did not get to its end.
     """
 
     text: int = 0
     ocr: int = 0
     without: int = 0
     engine: str = ""
+    failed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

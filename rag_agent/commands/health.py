@@ -124,7 +124,8 @@ def _coverage_text(coverage: Coverage) -> str:
     parts = (
         (coverage.text, "with text"),
         (coverage.ocr, "by OCR"),
-        (coverage.without, "without text"),
+        (coverage.without - coverage.failed, "without text"),
+        (coverage.failed, "on which OCR failed"),
     )
     return ", ".join(f"{count:,} {what}" for count, what in parts if count or what == "with text")
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import struct
-import subprocess
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rag_agent.errors import ExtractError, TooLarge
-from rag_agent.extract import ocr
+from rag_agent.extract import ocr, passing
 from rag_agent.extract.layout.sheet import Sheet
 from rag_agent.extract.layout.writing import write
 from rag_agent.extract.metadata import Properties, properties
@@ -51,14 +50,8 @@ def read_by_ocr(data: bytes, path: str, *, rules: Mapping[str, Any]) -> Document
         raise ExtractError(path, ocr.NEEDED, ocr.ADVICE)
     with _opened(data, path) as image:
         said = _said(image)
-        try:
-            sheets = list(_sheets(program, image, limits))
-        except subprocess.TimeoutExpired as error:
-            over = f"OCR over {ocr.PAGE_SECONDS:g} s"
-            raise ExtractError(path, "took too long", over) from error
-        except subprocess.SubprocessError as error:
-            raise ExtractError(path, "OCR failed", str(error)) from error
-    return _document(path, sheets, said, ocr.state(limits))
+        sheets, failures = _sheets(program, image, limits)
+    return _document(path, sheets, failures, said, ocr.state(limits))
 
 
 @extractor("image", isolated=True, by_ocr=read_by_ocr)
@@ -99,9 +92,14 @@ def _said(image: Image.Image) -> Properties:
     return properties([*pairs, ("created", f"{date.replace(':', '-')}T{clock}" if clock else "")])
 
 
-def _document(path: str, sheets: Sequence[Sheet], said: Properties, engine: str) -> Document:
+def _document(
+    path: str, sheets: Sequence[Sheet], failures: Sequence[str], said: Properties, engine: str
+) -> Document:
     written = write(sheets, {}, {})
     pages = sum(bool(page.runs) for page in sheets)
+    failed = len(failures)
+    if not pages and failed:
+        raise ExtractError(path, passing.OCR, f"{ocr.LATER}: {failures[0]}")
     if not pages:
         raise ExtractError(path, NO_TEXT, "OCR finds none in this picture")
     return Document(
@@ -112,8 +110,11 @@ def _document(path: str, sheets: Sequence[Sheet], said: Properties, engine: str)
         **said.fields(),
         pages=written.pages if len(sheets) > 1 else (),
         converted=True,
+        warnings=(f"OCR failed on {failed} of {len(sheets)} pages, {ocr.LATER}: {failures[0]}",)
+        if failed
+        else (),
         unembedded=written.unembedded,
-        coverage=Coverage(ocr=pages, without=len(sheets) - pages, engine=engine),
+        coverage=Coverage(ocr=pages, without=len(sheets) - pages, engine=engine, failed=failed),
     )
 
 
@@ -125,17 +126,29 @@ def _check_size(image: Image.Image, path: str) -> None:
         raise TooLarge(path, "unpacks to too much", f"{width:,} by {height:,} pixels")
 
 
-def _sheets(program: ocr.Tesseract, image: Image.Image, rules: OcrRules) -> Iterator[Sheet]:
+def _sheets(
+    program: ocr.Tesseract, image: Image.Image, rules: OcrRules
+) -> tuple[list[Sheet], list[str]]:
+    """Each page, without words where there are none, and a cause for each where OCR failed."""
     from PIL import ImageSequence
 
     # The frames of an animation show the same; the pages of a TIFF do not.
     frames = ImageSequence.Iterator(image) if image.format == "TIFF" else [image]
     deadline = time.monotonic() + rules.seconds
+    sheets: list[Sheet] = []
+    failures: list[str] = []
     for number, frame in enumerate(frames):
-        if number >= rules.pages or time.monotonic() > deadline:
-            yield Sheet((), (), 0.0, 0.0)
-            continue
-        yield program.read(_picture(frame), ocr.PAGE_SECONDS)
+        sheet = Sheet((), (), 0.0, 0.0)
+        left = deadline - time.monotonic()
+        if number < rules.pages and left <= 0:
+            failures.append(f"over {rules.seconds:g} s for the file")
+        elif number < rules.pages:
+            try:
+                sheet = program.read(_picture(frame), min(left, ocr.PAGE_SECONDS))
+            except ocr.OcrFailed as failure:
+                failures.append(str(failure))  # this page; others may be read
+        sheets.append(sheet)
+    return sheets, failures
 
 
 def _picture(frame: Image.Image) -> Picture:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,10 @@ class OcrRules:
     languages: tuple[str, ...] = ()
 
 
+LATER = "tried again at a later sync"
+"""What becomes of a page at which OCR failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """Grey pixels, a byte each, row after row, and how many of them make an inch."""
@@ -56,6 +61,10 @@ class Picture:
     height: int
     pixels: bytes
     dpi: float
+
+
+class OcrFailed(Exception):
+    """Tesseract did not do its work, which says nothing about what the picture shows."""
 
 
 class Tesseract:
@@ -70,24 +79,27 @@ class Tesseract:
         """The words of a picture by their places; none where it shows no text.
 
         Raises:
-            OSError: the program cannot be run.
-            subprocess.SubprocessError: it failed, or took longer than ``seconds``.
+            OcrFailed: the program cannot be run, ended too early or took longer than ``seconds``.
         """
         command = [self._program, "stdin", "stdout", "-l", self._languages, "--psm", self._mode]
         command += ["--dpi", str(round(picture.dpi)), "-c", "tessedit_create_tsv=1"]
         header = b"P5 %d %d 255\n" % (picture.width, picture.height)
-        done = subprocess.run(
-            command,
-            input=header + picture.pixels,
-            capture_output=True,
-            check=True,
-            timeout=seconds,
-            # One thread a page: with more it waits for itself longer than it gains.
-            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            preexec_fn=_bounded(seconds),
-        )
-        return _sheet(_lines(done.stdout.decode("utf-8", "replace")), picture)
+        try:
+            done = subprocess.run(
+                command,
+                input=header + picture.pixels,
+                capture_output=True,
+                check=True,
+                timeout=seconds,
+                # One thread a page: with more it waits for itself longer than it gains.
+                env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+                preexec_fn=_bounded(seconds),
+            )
+            lines = _lines(done.stdout.decode("utf-8", "replace"))
+        except (OSError, subprocess.SubprocessError, LookupError, ValueError) as error:
+            raise OcrFailed(_why(error)) from error
+        return _sheet(lines, picture)
 
 
 def tesseract(rules: OcrRules) -> Tesseract | None:
@@ -143,6 +155,23 @@ def installed(program: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in lines[1:] if line.strip())
 
 
+def _why(error: Exception) -> str:
+    """What went wrong, without the command line that Python tells with it."""
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"over {error.timeout:.0f} s"
+    if not isinstance(error, subprocess.CalledProcessError):
+        what = "cannot be run" if isinstance(error, OSError) else "gave no table of words"
+        return f"tesseract {what}: {error}"
+    if error.returncode < 0:
+        try:
+            return f"tesseract ended by {signal.Signals(-error.returncode).name}"
+        except ValueError:
+            return f"tesseract ended by signal {-error.returncode}"
+    told = error.stderr.decode("utf-8", "replace").split("\n")
+    last = next((line.strip() for line in reversed(told) if line.strip()), "")
+    return f"tesseract ended with code {error.returncode}" + (f": {last[:100]}" if last else "")
+
+
 def _bounded(seconds: float) -> Callable[[], None] | None:
     """Ends the program by itself, also when whoever started it was killed meanwhile."""
     try:
@@ -170,9 +199,15 @@ class _Line:
 
 
 def _lines(table: str) -> list[_Line]:
-    """The lines with words in tesseract's table, whose columns the first row names."""
+    """The lines with words in tesseract's table, whose columns the first row names.
+
+    Raises:
+        LookupError, ValueError: it is no such table.
+    """
     rows = [line.rstrip("\r").split("\t") for line in table.split("\n")]
     place = {name: index for index, name in enumerate(rows[0])}
+    if "level" not in place:  # also of a page without a word
+        raise ValueError("its first row is missing")
     lines: list[_Line] = []
     for row in rows[1:]:
         if len(row) != len(place) or row[place["level"]] not in ("4", "5"):

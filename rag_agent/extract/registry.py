@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rag_agent.errors import ExtractError, MissingDependency, TooLarge
+from rag_agent.extract.passing import MEMORY
 from rag_agent.types import Document
 
 Extractor = Callable[[bytes, str], Document]
@@ -70,7 +71,7 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
     except RecursionError as error:
         raise ExtractError(path, "nested too deeply") from error
     except MemoryError as error:
-        raise TooLarge(path, "needs too much memory") from error
+        raise TooLarge(path, MEMORY) from error
     except Exception as error:  # parsers raise anything, and one bad file must not end a sync
         raise ExtractError(path, "cannot be parsed", _detail(error)) from error
 

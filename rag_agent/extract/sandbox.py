@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rag_agent.errors import ExtractError, TooLarge
+from rag_agent.extract import passing
 from rag_agent.extract.confine import OUT_OF_MEMORY
 from rag_agent.extract.frames import (
     Request,
@@ -48,8 +49,8 @@ class _Exhausted(Exception):
     """The worker ended for want of memory, or was about to."""
 
     def __init__(self, path: str) -> None:
-        super().__init__("needs too much memory")
-        self.error = TooLarge(path, "needs too much memory")
+        super().__init__(passing.MEMORY)
+        self.error = TooLarge(path, passing.MEMORY)
 
 
 class Sandbox:
@@ -90,7 +91,7 @@ class Sandbox:
             try:
                 return self._ask(self._process, request, data)
             except _Died as death:
-                raise ExtractError(path, "parser crashed", str(death)) from death
+                raise ExtractError(path, passing.CRASHED, str(death)) from death
             except _Exhausted as exhausted:
                 raise exhausted.error from exhausted
 
@@ -146,7 +147,7 @@ class Sandbox:
             self._end()
             if expired.is_set():
                 over = f"over {request.seconds:g} s"
-                raise ExtractError(request.path, "took too long", over) from error
+                raise ExtractError(request.path, passing.TOO_LONG, over) from error
             if process.returncode == OUT_OF_MEMORY:
                 raise _Exhausted(request.path) from error
             raise _Died(_cause(process.returncode)) from error

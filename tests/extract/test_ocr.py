@@ -146,7 +146,7 @@ def test_pages_beyond_the_limit_are_said_to_have_no_text() -> None:
     assert document.coverage == Coverage(text=1, ocr=1, without=1, engine="eng, 1 pages")
     assert "western fairway" in document.text
     (warning,) = document.warnings
-    assert warning.startswith("1 of 3 pages have no text (OCR finds none, or its limits")
+    assert warning.startswith("1 of 3 pages have no text (1 beyond the limit; raise ocrPages")
 
 
 @needs_tesseract

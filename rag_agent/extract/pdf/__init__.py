@@ -18,7 +18,7 @@ from rag_agent.extract.ocr import ADVICE, NEEDED, OcrRules, Tesseract, state, te
 from rag_agent.extract.pdf.bookmarks import bookmarks
 from rag_agent.extract.pdf.garbage import is_readable, second_opinions
 from rag_agent.extract.pdf.info import information
-from rag_agent.extract.pdf.scans import is_picture, read_pages
+from rag_agent.extract.pdf.scans import Scans, is_picture, read_pages
 from rag_agent.extract.pdf.words import sheet
 from rag_agent.extract.registry import extractor
 from rag_agent.types import Coverage, Document
@@ -81,7 +81,8 @@ def _read(data: bytes, path: str, program: Tesseract | None, rules: OcrRules) ->
             for number, page in enumerate(pages)
             if page.scanned or (page.drawn and not page.has_text and number not in other)
         ]
-        seen = read_pages(pdf, textless, program, rules) if program else {}
+        scans = read_pages(pdf, textless, program, rules) if program else None
+    seen = scans.found if scans else {}
     sheets = [seen.get(number, page.sheet) for number, page in enumerate(pages)]
     written = write(sheets, marks, other)
     without = sum(number not in seen for number in textless)
@@ -94,14 +95,20 @@ def _read(data: bytes, path: str, program: Tesseract | None, rules: OcrRules) ->
         **said.fields(written.title),
         pages=written.pages,
         converted=True,
-        warnings=(_warning(without, len(pages), program),) if without else (),
+        warnings=(_warning(without, len(pages), scans),) if without else (),
         unembedded=written.unembedded,
-        coverage=Coverage(texts, len(seen), without, state(rules) if program else ""),
+        coverage=Coverage(
+            text=texts,
+            ocr=len(seen),
+            without=without,
+            engine=state(rules) if scans else "",
+            failed=len(scans.failures) if scans else 0,
+        ),
     )
 
 
-def _warning(without: int, pages: int, program: Tesseract | None) -> str:
-    why = "OCR finds none, or its limits end before" if program else f"scanned; {NEEDED}: {ADVICE}"
+def _warning(without: int, pages: int, scans: Scans | None) -> str:
+    why = scans.told() if scans else f"scanned; {NEEDED}: {ADVICE}"
     return f"{without} of {pages} pages have no text ({why})"
 
 

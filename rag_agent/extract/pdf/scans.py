@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_agent.extract.layout.sheet import Sheet
-from rag_agent.extract.ocr import DPI, PAGE_SECONDS, OcrRules, Picture, Tesseract
+from rag_agent.extract.ocr import DPI, LATER, PAGE_SECONDS, OcrFailed, OcrRules, Picture, Tesseract
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -18,25 +18,59 @@ _MOST_PIXELS = 12_000_000  # A4 at 300 dots an inch has 8.7 million; posters are
 _FILLS = 0.5  # of the page's area
 
 
+@dataclass(frozen=True, slots=True)
+class Scans:
+    """The text that OCR finds, by pages counted from 0, and how many of the others have none why.
+
+    ``failures`` has a cause for each page that may have text all the same: OCR failed, or the time
+    for the file was over before. ``beyond`` the limit of pages nothing is looked at.
+    """
+
+    found: Mapping[int, Sheet]
+    blank: int = 0
+    undrawn: int = 0
+    failures: Sequence[str] = ()
+    beyond: int = 0
+
+    def told(self) -> str:
+        """Why pages have no text."""
+        failed = len(self.failures)
+        parts = (
+            (self.blank, f"OCR finds none on {self.blank}"),
+            (self.undrawn, f"{self.undrawn} cannot be drawn"),
+            (failed, f"OCR failed on {failed}, {LATER}: {next(iter(self.failures), '')}"),
+            (self.beyond, f"{self.beyond} beyond the limit; raise ocrPages to read more"),
+        )
+        return "; ".join(text for count, text in parts if count)
+
+
 def read_pages(
     pdf: pypdfium2.PdfDocument, numbers: Sequence[int], program: Tesseract, rules: OcrRules
-) -> dict[int, Sheet]:
-    """Of the first of these pages, counted from 0, those on which OCR finds text."""
+) -> Scans:
+    """What OCR finds on the first of these pages, counted from 0."""
     import pypdfium2
 
     deadline = time.monotonic() + rules.seconds
     found: dict[int, Sheet] = {}
+    failures: list[str] = []
+    blank = undrawn = 0
     for number in numbers[: rules.pages]:
         left = deadline - time.monotonic()
         if left <= 0:
-            break
+            failures.append(f"over {rules.seconds:g} s for the file")
+            continue
         try:
             read = program.read(_picture(pdf[number]), min(left, PAGE_SECONDS))
-        except (subprocess.SubprocessError, pypdfium2.PdfiumError):
-            continue  # this page fails or takes too long; others may not
-        if read.runs:
-            found[number] = read
-    return found
+        except pypdfium2.PdfiumError:
+            undrawn += 1  # which another time does not change
+        except OcrFailed as failure:
+            failures.append(str(failure))  # others may not
+        else:
+            if read.runs:
+                found[number] = read
+            else:
+                blank += 1
+    return Scans(found, blank, undrawn, failures, len(numbers[rules.pages :]))
 
 
 def is_picture(page: pypdfium2.PdfPage) -> bool:
