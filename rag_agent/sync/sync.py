@@ -16,12 +16,14 @@ from rag_agent.chunk import chunk
 from rag_agent.errors import ExtractError, MissingDependency
 from rag_agent.extract import VERSION as EXTRACTION
 from rag_agent.extract import extract
+from rag_agent.extract.passing import PASSING
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync import consent
 from rag_agent.sync.content import reject
 from rag_agent.sync.known import Known
 from rag_agent.sync.reasons import UNREADABLE
+from rag_agent.sync.retries import Retries
 from rag_agent.sync.secrets import VERSION as MASKING
 from rag_agent.sync.secrets import mask
 from rag_agent.sync.texts import TextCache
@@ -46,6 +48,7 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 class _Tally:
     """What has been done so far."""
 
+    retries: Retries
     added: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -74,12 +77,14 @@ def sync_documents(
         WalkError: the root is not there; nothing is forgotten then.
     """
     started = time.monotonic()
-    tally = _Tally()
+    tally = _Tally(Retries(store, root))
     known = Known(store, root, under)
     decided = {
         s.path: s
         for s in store.skipped(root)
-        if s.size >= 0 and consent.still_holds(s, rules.exclude_tags)
+        if s.size >= 0
+        and consent.still_holds(s, rules.exclude_tags)
+        and not (s.reason in PASSING and tally.retries.due(s.path))
     }
     unwanted = store.tagged(root, rules.exclude_tags)
     candidates: list[Candidate] = []
@@ -113,6 +118,7 @@ def sync_documents(
     unread = tuple(s.path.rstrip("/") + "/" for s in tally.skipped if s.reason == UNREADABLE)
     gone = [d.id for d in known.left() if not f"{d.path}/".startswith(unread)]
     store.forget(gone)
+    tally.retries.keep((candidate.path for candidate in candidates), under)
     store.set_skipped(root, tally.skipped, under)
     report(Progress("extract", len(candidates), len(candidates), unchanged=tally.unchanged))
     return SyncReport(
@@ -153,7 +159,7 @@ def sync_file(
         if stored is not None and found.reason != UNREADABLE:
             store.forget([stored.id])
         return False
-    tally = _Tally()
+    tally = _Tally(Retries(store, root))
     kept = _sync_one(store, root, found, stored, tally, rules, texts, anew=False)
     if not kept and stored is not None:
         store.forget([stored.id])
@@ -224,9 +230,12 @@ def _sync_one(
         tally.skipped.append(
             Skipped(candidate.path, error.reason, error.detail, candidate.size, candidate.mtime_ns)
         )
+        if error.reason in PASSING:
+            tally.retries.failed(candidate.path)
         return False
     chunks = chunk(document)
     store.put(root, document, source, chunks)
+    tally.retries.settled(candidate.path)
     tally.warnings.extend(f"{candidate.path}: {warning}" for warning in document.warnings)
     tally.chunks += len(chunks)
     if stored is None:

@@ -18,7 +18,7 @@ from rag_agent.extract import VERSION as EXTRACTION
 from rag_agent.extract.frames import pack_answer, unpack_answer
 from rag_agent.extract.languages import LANGUAGES, key_of
 from rag_agent.sync.secrets import VERSION as MASKING
-from rag_agent.types import Document
+from rag_agent.types import Coverage, Document
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +26,8 @@ FILE = "texts.db"
 LIMIT = 1 << 29  # bytes, compressed: some 2 GB of text
 _LARGEST = LIMIT // 16  # of one document: it must not push everything else out
 # The names of the fields, too: a document that lacks one was written by another version.
-_PIPELINE = f"{EXTRACTION} {MASKING} {' '.join(field.name for field in fields(Document))}"
+_FIELDS = " ".join(field.name for field in (*fields(Document), *fields(Coverage)))
+_PIPELINE = f"{EXTRACTION} {MASKING} {_FIELDS}"
 
 
 class TextCache:
@@ -59,9 +60,14 @@ class TextCache:
         return replace(document, path=path) if isinstance(document, Document) else None
 
     def put(self, document: Document, sha256: str, engine: str = "") -> None:
-        """Keep the document of a file with these bytes, if its text was made from them."""
+        """Keep the document of a file with these bytes, if its text was made from them.
+
+        One that OCR has not got to the end of is not kept: every other index would take what is
+        missing for nothing to be found.
+        """
         key = _key(document.path, sha256, engine)
-        if key is None:
+        seen = document.coverage
+        if key is None or (seen is not None and (seen.failed or seen.engine != engine)):
             return
         packed = zlib.compress(pack_answer(document, last=False), 1)
         if len(packed) <= _LARGEST:

@@ -14,7 +14,7 @@ from rag_agent import extract, paths
 from rag_agent.extract import sandbox
 from rag_agent.sync import texts
 from rag_agent.sync.texts import TextCache
-from rag_agent.types import Document, Link
+from rag_agent.types import Coverage, Document, Link
 
 FORMATS = Path(__file__).parents[2] / "fixtures" / "formats"
 DOCUMENT = Document(
@@ -81,6 +81,17 @@ def test_what_ocr_has_read_is_kept_apart_by_what_ocr_that_was(tmp_path: Path) ->
     here.put(replace(DOCUMENT, text="by OCR"), "abc", "eng, 200 pages")
     found = [here.get("a.pdf", "abc", engine) for engine in ("", "eng, 200 pages", "deu")]
     assert [document and document.text for document in found] == ["as it is", "by OCR", None]
+
+
+@pytest.mark.parametrize(
+    "seen", [Coverage(without=2, engine="eng", failed=1), Coverage(without=2, engine="")]
+)
+def test_what_ocr_has_not_read_to_its_end_is_not_kept(tmp_path: Path, seen: Coverage) -> None:
+    here = TextCache(tmp_path)
+    here.put(replace(DOCUMENT, coverage=seen), "abc", "eng")
+    assert here.get("a.pdf", "abc", "eng") is None
+    here.put(replace(DOCUMENT, coverage=Coverage(without=2, engine="eng")), "abc", "eng")
+    assert here.get("a.pdf", "abc", "eng") is not None
 
 
 def test_what_is_text_already_is_not_kept(tmp_path: Path) -> None:
