@@ -9,6 +9,7 @@ from __future__ import annotations
 TOO_LONG = "took too long"
 CRASHED = "parser crashed"
 MEMORY = "needs too much memory"
+SYSTEM = "refused by the system"
 OCR = "OCR failed"
 
-PASSING = frozenset((TOO_LONG, CRASHED, MEMORY, OCR))
+PASSING = frozenset((TOO_LONG, CRASHED, MEMORY, SYSTEM, OCR))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rag_agent.errors import ExtractError, MissingDependency, TooLarge
-from rag_agent.extract.passing import MEMORY
+from rag_agent.extract.passing import MEMORY, SYSTEM
 from rag_agent.types import Document
 
 Extractor = Callable[[bytes, str], Document]
@@ -72,6 +72,10 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
         raise ExtractError(path, "nested too deeply") from error
     except MemoryError as error:
         raise TooLarge(path, MEMORY) from error
+    except OSError as error:
+        # With a number it is the system's (no memory, files or space left), without the parser's.
+        reason = "cannot be parsed" if error.errno is None else SYSTEM
+        raise ExtractError(path, reason, _detail(error)) from error
     except Exception as error:  # parsers raise anything, and one bad file must not end a sync
         raise ExtractError(path, "cannot be parsed", _detail(error)) from error
 

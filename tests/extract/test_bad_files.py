@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
 import random
@@ -11,6 +12,8 @@ import pytest
 from rag_agent.errors import ExtractError, TooLarge
 from rag_agent.extract import extract
 from rag_agent.extract.archive import open_archive
+from rag_agent.extract.registry import guarded
+from rag_agent.types import Document
 
 FORMATS = Path(__file__).parents[2] / "fixtures" / "formats"
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -225,3 +228,21 @@ def test_code_in_a_notebook_cannot_end_its_own_fence() -> None:
     document = extract(json.dumps({"cells": [cell]}).encode(), "a.ipynb")
     assert document.text.startswith("````python\n")
     assert document.title == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "refused by the system"),
+        (OSError("image file is truncated"), "cannot be parsed"),
+    ],
+)
+def test_what_the_system_refuses_is_told_from_what_no_parser_can_read(
+    error: OSError, reason: str
+) -> None:
+    def read(data: bytes, path: str) -> Document:
+        raise error
+
+    with pytest.raises(ExtractError) as raised:
+        guarded(read, b"", "a.pdf")
+    assert raised.value.reason == reason

@@ -150,6 +150,48 @@ def test_pages_beyond_the_limit_are_said_to_have_no_text() -> None:
 
 
 @needs_tesseract
+def test_pages_that_the_time_for_a_file_does_not_reach_count_as_failed() -> None:
+    late = OcrRules(seconds=0, languages=("eng",))
+    document = extract(SCAN, "scan.pdf", ocr=late)
+    assert document.coverage == Coverage(text=1, without=2, engine="eng, 200 pages", failed=2)
+    assert document.warnings == (
+        "2 of 3 pages have no text "
+        "(OCR failed on 2, tried again at a later sync: over 0 s for the file)",
+    )
+    with pytest.raises(ExtractError, match=r"OCR failed \(.*: over 0 s for the file\)$"):
+        extract(NOTICE, "notice.jpg", ocr=late)
+
+
+@needs_tesseract
+@pytest.mark.skipif(sys.platform == "win32", reason="the failing tesseract is a shell script")
+def test_a_page_of_a_tiff_on_which_ocr_fails_costs_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "tesseract"
+    script.write_text(
+        f"""#!/bin/sh
+if [ "$1" != --list-langs ] && [ ! -e "{tmp_path}/failed" ]
+then touch "{tmp_path}/failed"; echo "no space" >&2; exit 3; fi
+exec "{ocr.find()}" "$@"
+""",
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    stream = io.BytesIO()
+    notice = Image.open(io.BytesIO(NOTICE))
+    notice.save(stream, "TIFF", save_all=True, append_images=[notice])
+    extraction.close()
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    document = extract(stream.getvalue(), "notice.tif", ocr=RULES)
+    extraction.close()
+    assert document.coverage == Coverage(ocr=1, without=1, engine="eng, 200 pages", failed=1)
+    (warning,) = document.warnings
+    assert warning.startswith("OCR failed on 1 of 2 pages, tried again at a later sync: ")
+    assert warning.endswith("tesseract ended with code 3: no space")
+    assert "channel 69" in document.text
+
+
+@needs_tesseract
 def test_a_picture_without_text_is_refused_as_such() -> None:
     with pytest.raises(ExtractError, match=r"a\.png: no text"):
         extract(_picture(800, 600), "a.png", ocr=RULES)

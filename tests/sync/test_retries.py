@@ -16,6 +16,7 @@ from programs import needs_tesseract
 import rag_agent
 from rag_agent import extract
 from rag_agent.extract import ocr
+from rag_agent.extract.passing import PASSING
 from rag_agent.progress import silent
 from rag_agent.store import Store
 from rag_agent.sync import retries
@@ -217,7 +218,7 @@ def test_what_was_read_stays_when_another_ocr_fails(
         assert index.status().pages_of[file].engine == "eng, 100 pages"
 
 
-@pytest.mark.parametrize("reason", ["took too long", "parser crashed", "needs too much memory"])
+@pytest.mark.parametrize("reason", sorted(PASSING))
 def test_a_parser_that_failed_on_a_busy_machine_is_tried_again(
     tmp_path: Path, clock: Clock, reason: str
 ) -> None:
