@@ -182,10 +182,12 @@ def _adopt_one(going: _Adoption, group: Group) -> None:
 
 
 def _has_more(store: Store, root: Root, path: str, line: DocumentLine) -> bool:
-    """Whether OCR has looked at the pages of the export, and none at those here."""
+    """Whether OCR has read all pages of the export, and none of those here."""
     here = store.page_coverage(root, path).get(path)
     there = line.coverage
-    return there is not None and bool(there.engine) and not (here and here.engine)
+    if there is None or there.failed:
+        return False
+    return bool(there.engine) and not (here and here.engine)
 
 
 def _source_here(going: _Adoption, root: Root, path: str, line: DocumentLine) -> Source | None:

@@ -64,6 +64,7 @@ class CoverageLine(_Line):
     ocr: Place = 0
     without: Place = 0
     engine: Text = ""
+    failed: Place = 0
 
 
 class DocumentLine(_Line):
