@@ -30,6 +30,7 @@ from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
 from rag_agent.sync.changed import sync_changed
 from rag_agent.sync.freshness import outdated, outdated_documents, outdated_under, true_to_disk
 from rag_agent.sync.history import sync_history
+from rag_agent.sync.pictures import read_pictures
 from rag_agent.sync.roots import sync_roots
 from rag_agent.sync.vectors import Embedded, embed_pending
 from rag_agent.sync.walk import check_root
@@ -128,6 +129,7 @@ class Index:
         report: Report = silent,
         force: bool = False,
         vectors: bool = True,
+        pictures: bool = True,
         anew: bool = False,
         trust_cache: bool = True,
     ) -> SyncReport:
@@ -139,6 +141,7 @@ class Index:
             report: called as the work goes on; raise from it to stop, nothing done is lost.
             force: index even the home folder or the root of a disk.
             vectors: false leaves the vectors to a later ``embed()``; words are searchable.
+            pictures: false leaves OCR, which comes last, to a later ``read_pictures()``.
             anew: read and cut unchanged files too.
             trust_cache: false also parses documents again whose text the cache has, and computes
                 their vectors anew.
@@ -173,9 +176,18 @@ class Index:
             legacy.remove_index(self.folder)  # whose files are all in the index now
         done = replace(done, warnings=(*notices, *done.warnings))
         if vectors:
-            embedded = self.embed(report, trust_cache=trust_cache)
-            done = replace(done, embedded=embedded.computed, reused=embedded.reused)
+            done = self._with_vectors(done, report, trust_cache)
+        if pictures:
+            read = self._with_pictures(targets, done, report, trust_cache)
+            has_more = vectors and read.chunks > done.chunks
+            done = self._with_vectors(read, report, trust_cache) if has_more else read
         return replace(done, pending=self._count_pending(), seconds=time.monotonic() - started)
+
+    def read_pictures(self, report: Report = silent) -> SyncReport:
+        """Read by OCR what waits for it; nothing without OCR, or while another process does it."""
+        if self._files.reader() is None:
+            return SyncReport()
+        return self._with_pictures(self.tracked_paths, SyncReport(), report, trust_cache=True)
 
     def embed(self, report: Report = silent, *, trust_cache: bool = True) -> Embedded:
         """Embed the chunks that have no vector yet; nothing without a model or a second embedder.
@@ -221,17 +233,19 @@ class Index:
             if aside is not None:
                 notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
         # Not cleared first: what lies on a disk that is not there now could not be read again.
-        done = self.sync(report=report, anew=True, vectors=False, trust_cache=not force)
+        done = self.sync(
+            report=report, anew=True, vectors=False, pictures=False, trust_cache=not force
+        )
         if (
             force and self._engines.embedder.get() is not None
         ):  # else none could be made in their place
             with self._files.writing() as (store, _):
                 store.forget_vectors()
-        embedded = self.embed(report, trust_cache=not force)
+        done = self._with_vectors(done, report, not force)
+        done = self._with_pictures(self.tracked_paths, done, report, not force)
+        done = self._with_vectors(done, report, not force)
         return replace(
             done,
-            embedded=embedded.computed,
-            reused=embedded.reused,
             pending=self._count_pending(),
             warnings=(*notices, *done.warnings),
             seconds=time.monotonic() - started,
@@ -488,6 +502,33 @@ class Index:
         return document.path if store is None else store.shown_path(document.root, document.path)
 
     # inside
+
+    def _with_vectors(self, done: SyncReport, report: Report, trust_cache: bool) -> SyncReport:
+        """What was done, with the vectors that were missing."""
+        made = self.embed(report, trust_cache=trust_cache)
+        embedded, reused = done.embedded + made.computed, done.reused + made.reused
+        return replace(done, embedded=embedded, reused=reused)
+
+    def _with_pictures(
+        self, targets: Sequence[Path], done: SyncReport, report: Report, trust_cache: bool
+    ) -> SyncReport:
+        """What was done, with what OCR reads."""
+        try:
+            # As for vectors: one process at a time, which locks others out for moments only.
+            with self._files.embedding() as (store, lock):
+                return read_pictures(
+                    store,
+                    self.tracked_paths,
+                    targets,
+                    self._tracking.rules(),
+                    lock.telling(report),
+                    done,
+                    lock=self._files.write_lock,
+                    texts=self._engines.texts(trusted=trust_cache),
+                )
+        except StoreBusy as busy:
+            _log.info("pictures are left to another process: %s", busy)
+            return done
 
     def _why_empty(self) -> str:
         """What to do where there is an index with nothing in it."""

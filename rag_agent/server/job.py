@@ -1,4 +1,4 @@
-"""Work in a thread of its own: words first, then vectors, stopped between transactions."""
+"""Work in a thread of its own: words, then vectors, then OCR; stopped between transactions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stopped(BaseException):
 
 
 class _RefreshFirst(BaseException):
-    """Raised from the report to leave vectors for later: files come first."""
+    """Raised from the report to leave vectors and OCR for later: files come first."""
 
 
 class Job:
@@ -60,6 +60,7 @@ class Job:
         self._end = 0.0
         self._base = base
         self._stop = threading.Event()
+        self._adds = False  # vectors and what OCR reads, to files that can be found already
         self._thread = threading.Thread(target=self._run, name="indexing", daemon=True)
 
     def start(self) -> None:
@@ -127,14 +128,20 @@ class Job:
 
     def _work(self, index: Index) -> None:
         if self.target is not None:
-            self.result = index.sync(self.target, report=self._report, vectors=False)
+            self.result = index.sync(
+                self.target, report=self._report, vectors=False, pictures=False
+            )
         self.searchable.set()
         while True:
             if self._refresh_wanted.is_set():
                 self._refresh(index)
                 self._refresh_wanted.clear()
             with suppress(_RefreshFirst):
+                self._adds = True
                 index.embed(self._report)
+                if index.read_pictures(self._report).chunks:
+                    index.embed(self._report)
+            self._adds = False
             if not self._refresh_wanted.is_set():
                 return
 
@@ -146,7 +153,7 @@ class Job:
             return
         record_refresh(index.memory, "began")
         try:
-            done = index.sync(report=self._report, vectors=False)
+            done = index.sync(report=self._report, vectors=False, pictures=False)
         except BaseException as error:
             how = "stopped" if isinstance(error, Stopped) else f"failed: {error}"
             record_refresh(index.memory, how)
@@ -158,7 +165,7 @@ class Job:
         self.progress = progress
         if self._stop.is_set():
             raise Stopped
-        if progress.stage == "embed" and self._refresh_wanted.is_set():
+        if self._adds and self._refresh_wanted.is_set():
             raise _RefreshFirst
 
 

@@ -1,18 +1,19 @@
-"""Scanned pages and pictures are read by OCR when all other text is in the index already.
+"""Scanned pages and pictures are read by OCR when all other text can be found already.
 
-Each takes seconds. So what a file has of text is searchable first, and a sync that is stopped
-meanwhile goes on with the next page. What was left for want of tesseract is read once it is there,
+Each takes seconds. So words and vectors of all other files come first, and a sync that is stopped
+meanwhile goes on with the next file. What was left for want of tesseract is read once it is there,
 and what it failed on is tried again (``retries``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from rag_agent.chunk import chunk
-from rag_agent.errors import ExtractError
+from rag_agent.errors import ExtractError, WalkError
 from rag_agent.extract.image import NO_TEXT
 from rag_agent.extract.languages import IMAGE, language_of
 from rag_agent.extract.ocr import ADVICE, LATER, NEEDED, state
@@ -30,89 +31,160 @@ _WAITING = frozenset((NEEDED, PICTURES))
 _STAYS = "what was read of it before stays"
 
 
+Lock = Callable[[], AbstractContextManager[object]]
+
+
 def read_pictures(
     store: Store,
-    root: Root,
+    followed: Sequence[Path],
+    targets: Sequence[Path],
     rules: WalkRules,
     report: Report,
     done: SyncReport,
     *,
-    under: str = "",
+    lock: Lock,
     texts: TextCache | None = None,
 ) -> SyncReport:
-    """``done`` with what OCR added to it; nothing happens where there is no OCR.
+    """``done``, a sync of the ``targets``, with what OCR adds to it; as it is where there is none.
 
     A document is read again only when the OCR is another one than has looked at it (its program
     was installed since, or has other languages or limits), or when it failed and the time has come.
-    What an earlier OCR has read stays when a later one fails.
+    What an earlier OCR has read stays when a later one fails. The write lock is taken for each file
+    once it is read: that may take seconds, and nobody has to wait for it.
     """
-    known = store.page_coverage(root, under)
-    pictured = {path: c for path, c in known.items() if c.ocr or c.without}
-    waiting = [item.path for item in done.skipped if item.reason in _WAITING]
-    failed = [i.path for i in done.skipped if i.reason in PASSING and _is_picture(i.path)]
-    # Asking tesseract takes as long as a sync of a thousand files without changes.
-    engine = state(rules.ocr) if pictured or waiting or failed else ""
-    if not engine:
-        return done
-    retries = Retries(store, root)
-    waiting += [path for path in failed if retries.due(path, engine)]
-    waiting += [
-        path
-        for path, looked in pictured.items()
-        if not _is_done(looked, engine) and retries.due(path, engine)
-    ]
-    room = rules.pictures - sum(map(_is_picture, known))
-    room -= sum(item.reason == NO_TEXT for item in done.skipped)
-    skipped = {item.path: item for item in done.skipped}
-    warnings = list(done.warnings)
-    added = chunks = 0
-    for number, path in enumerate(sorted(waiting, key=_is_picture)):
-        found = admit(Path(root.path), path, rules)
-        if not isinstance(found, Candidate):
+    roots = {root.path: root for root in store.roots()}
+    skipped: list[Skipped] = []
+    for target in targets:
+        base = next(root for root in followed if target.is_relative_to(root))
+        under = "" if base == target else target.relative_to(base).as_posix()
+        root = roots.get(str(base))
+        if root is None:
             continue
-        fresh = path not in known
-        if fresh and room <= 0:
-            skipped[path] = _skipped(found, PICTURES, _too_many(rules.pictures))
-            continue
-        room -= fresh
-        report(Progress("extract", number, len(waiting), path))
+        reading = _Reading(store, root, rules, report, lock, texts, under)
+        with suppress(WalkError):  # its disk is not there now, which the sync has told
+            done = reading.all(done)
+        skipped += reading.skipped.values()
+    return replace(done, skipped=tuple(skipped))
+
+
+class _Reading:
+    """One pass over what waits for OCR, of one root at and below a path."""
+
+    def __init__(
+        self,
+        store: Store,
+        root: Root,
+        rules: WalkRules,
+        report: Report,
+        lock: Lock,
+        texts: TextCache | None,
+        under: str,
+    ) -> None:
+        self._store, self._root, self._rules = store, root, rules
+        self._report, self._lock, self._texts = report, lock, texts
+        self._under = under
+        self._known = store.page_coverage(root, under)
+        self._retries = Retries(store, root)
+        self.skipped = {
+            item.path: item
+            for item in store.skipped(root)
+            if not under or f"{item.path}/".startswith(f"{under}/")
+        }
+        self._added = self._chunks = 0
+        self._warnings: dict[str, tuple[str, ...]] = {}
+
+    def all(self, done: SyncReport) -> SyncReport:
+        """What was done, with what is done here."""
+        engine, waiting = self._waiting()
+        room = self._rules.pictures - sum(map(_is_picture, self._known))
+        room -= sum(item.reason == NO_TEXT for item in self.skipped.values())
+        for number, path in enumerate(sorted(waiting, key=_is_picture)):
+            found = admit(Path(self._root.path), path, self._rules)
+            if not isinstance(found, Candidate):
+                continue
+            fresh = path not in self._known
+            if fresh and room <= 0:
+                detail = f"{self._rules.pictures} are read; raise ocrPictures to read more"
+                self._leave(_skipped(found, PICTURES, detail))
+                continue
+            room -= fresh
+            self._report(Progress("extract", number, len(waiting), path))
+            self._read(found, engine, fresh=fresh)
+        told = [
+            warning
+            for warning in done.warnings
+            if not any(warning.startswith(f"{path}: ") for path in self._warnings)
+        ]
+        told += [f"{path}: {one}" for path, ones in self._warnings.items() for one in ones]
+        return replace(
+            done,
+            added=done.added + self._added,
+            chunks=done.chunks + self._chunks,
+            warnings=tuple(told),
+        )
+
+    def _waiting(self) -> tuple[str, list[str]]:
+        """What OCR there is, "" for none, and the paths of what it is to look at."""
+        pictured = {path: c for path, c in self._known.items() if c.ocr or c.without}
+        items = self.skipped.values()
+        waiting = [item.path for item in items if item.reason in _WAITING]
+        failed = [i.path for i in items if i.reason in PASSING and _is_picture(i.path)]
+        # Asking tesseract takes as long as a sync of a thousand files without changes.
+        engine = state(self._rules.ocr) if pictured or waiting or failed else ""
+        if not engine:
+            return "", []
+        due = self._retries.due
+        waiting += [path for path in failed if due(path, engine)]
+        waiting += [
+            path
+            for path, looked in pictured.items()
+            if not _is_done(looked, engine) and due(path, engine)
+        ]
+        return engine, waiting
+
+    def _read(self, found: Candidate, engine: str, *, fresh: bool) -> None:
+        path = found.path
         try:
-            document, source = _by_ocr(found, rules, engine, texts)
+            document, source = _by_ocr(found, self._rules, engine, self._texts)
         except FileNotFoundError:
-            continue  # it vanished since the walk
+            return  # it vanished since the walk
         except OSError as error:
-            skipped[path] = Skipped(path, UNREADABLE, error.strerror or str(error))
-            continue
+            self._leave(Skipped(path, UNREADABLE, error.strerror or str(error)))
+            return
         except ExtractError as error:
             if error.reason in PASSING or not fresh:
-                retries.failed(path, engine)
+                with self._lock():
+                    self._retries.failed(path, engine)
             if fresh:
-                skipped[path] = _skipped(found, error.reason, error.detail)
+                self._leave(_skipped(found, error.reason, error.detail))
             else:
-                warnings.append(f"{path}: {error.reason}; {_STAYS}")
-            continue
-        if document.coverage is not None and _is_done(document.coverage, engine):
-            retries.settled(path)
-        else:
-            retries.failed(path, engine)
-            if _is_less(document.coverage, known.get(path)):
-                warnings.append(f"{path}: {OCR}; {_STAYS}")
-                continue
-        parts = chunk(document)
-        store.put(root, document, source, parts)
-        skipped.pop(path, None)
-        warnings = [told for told in warnings if not told.startswith(f"{path}: ")]
-        warnings += [f"{path}: {warning}" for warning in document.warnings]
-        added += fresh
-        chunks += len(parts)
-    _note(store, root, done.skipped, tuple(skipped.values()), under)
-    return replace(
-        done,
-        added=done.added + added,
-        chunks=done.chunks + chunks,
-        skipped=tuple(skipped.values()),
-        warnings=tuple(warnings),
-    )
+                self._warnings[path] = (f"{error.reason}; {_STAYS}",)
+            return
+        with self._lock():
+            if document.coverage is not None and _is_done(document.coverage, engine):
+                self._retries.settled(path)
+            else:
+                self._retries.failed(path, engine)
+                if _is_less(document.coverage, self._known.get(path)):
+                    self._warnings[path] = (f"{OCR}; {_STAYS}",)
+                    return
+            chunks = chunk(document)
+            self._store.put(self._root, document, source, chunks)
+            if self.skipped.pop(path, None) is not None:
+                self._note()
+        self._warnings[path] = document.warnings
+        self._added += fresh
+        self._chunks += len(chunks)
+
+    def _leave(self, item: Skipped) -> None:
+        if self.skipped.get(item.path) != item:
+            self.skipped[item.path] = item
+            with self._lock():
+                self._note()
+
+    def _note(self) -> None:
+        """At once: who stops this meanwhile is not to see it begin from the first again."""
+        self._store.set_skipped(self._root, tuple(self.skipped.values()), self._under)
 
 
 def _by_ocr(
@@ -154,13 +226,6 @@ def _is_less(found: Coverage | None, before: Coverage | None) -> bool:
     return before is not None and before.ocr > (found.ocr if found else 0)
 
 
-def _note(
-    store: Store, root: Root, before: Sequence[Skipped], now: Sequence[Skipped], under: str
-) -> None:
-    if now != before:
-        store.set_skipped(root, now, under)
-
-
 def _is_picture(path: str) -> bool:
     language = language_of(path)
     return language is not None and language.name == IMAGE
@@ -168,7 +233,3 @@ def _is_picture(path: str) -> bool:
 
 def _skipped(found: Candidate, reason: str, detail: str) -> Skipped:
     return Skipped(found.path, reason, detail, found.size, found.mtime_ns)
-
-
-def _too_many(most: int) -> str:
-    return f"{most} are read; raise ocrPictures to read more"

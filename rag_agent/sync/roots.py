@@ -8,7 +8,6 @@ from pathlib import Path
 from rag_agent.errors import WalkError
 from rag_agent.progress import Report
 from rag_agent.store import Store
-from rag_agent.sync.pictures import read_pictures
 from rag_agent.sync.sync import finish, sync_documents
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import WalkRules, check_root
@@ -48,7 +47,6 @@ def sync_roots(
                 check_root(base, force=force)
             root = store.add_root(str(base))
             done = sync_documents(store, root, rules, report, under=under, anew=anew, texts=texts)
-            done = read_pictures(store, root, rules, report, done, under=under, texts=texts)
         except WalkError as error:
             if len(targets) == 1:
                 raise

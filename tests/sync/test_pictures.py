@@ -15,6 +15,8 @@ from programs import needs_tesseract
 import rag_agent
 from rag_agent import extract
 from rag_agent.commands.health import status_data
+from rag_agent.progress import Progress
+from rag_agent.sync.lock import WriteLock
 from rag_agent.types import Coverage
 
 PAGES = Path(__file__).parents[2] / "fixtures" / "pages"
@@ -150,3 +152,42 @@ def test_a_question_about_a_paper_is_answered_with_its_page(project: Path) -> No
         assert index.status().unembedded > 0
         (hit, *_) = index.search("Author24 waves of the kind 24").hits
         assert hit.chunk.heading.endswith("References")
+
+
+@needs_tesseract
+def test_ocr_comes_after_the_vectors_of_all_other_files_and_locks_nobody_out(
+    project: Path,
+) -> None:
+    seen: list[tuple[str, str, int]] = []
+    with rag_agent.open(project) as index:
+        index.configure(ocr_languages=["eng"])
+        other = rag_agent.open(project)
+
+        def report(progress: Progress) -> None:
+            if progress.item in ("minutes.pdf", "notice.jpg") and other.status().vectors:
+                with WriteLock(index.folder, wait=5.0):  # another writer has its turn meanwhile
+                    seen.append((progress.stage, progress.item, other.status().pending))
+
+        done = index.sync(report=report)
+        other.close()
+    read = [(item, pending) for stage, item, pending in seen if stage == "extract"]
+    assert [item for item, _ in read] == ["minutes.pdf", "notice.jpg"]
+    assert read[0][1] == 0  # all that is there so far has its vectors
+    assert done.pending == 0
+
+
+@needs_tesseract
+def test_a_stop_in_the_middle_of_ocr_keeps_what_was_read(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.configure(ocr_languages=["eng"])
+        index.sync(pictures=False)
+
+        def report(progress: Progress) -> None:
+            if progress.item == "notice.jpg":
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            index.read_pictures(report)
+        assert index.status().pages_of["minutes.pdf"].ocr == 2
+        assert index.status().skipped_by_reason["needs OCR"] == 1
+        assert index.read_pictures().added == 1
