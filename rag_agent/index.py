@@ -28,7 +28,13 @@ from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.arrivals import LOOKED, MOST, Looked, arrivals
 from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
 from rag_agent.sync.changed import sync_changed
-from rag_agent.sync.freshness import outdated, outdated_documents, outdated_under, true_to_disk
+from rag_agent.sync.freshness import (
+    outdated,
+    outdated_anywhere,
+    outdated_documents,
+    outdated_under,
+    true_to_disk,
+)
 from rag_agent.sync.history import sync_history
 from rag_agent.sync.pictures import read_pictures
 from rag_agent.sync.roots import sync_roots
@@ -52,6 +58,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_LOOK_EVERY = 0.5  # seconds between two looks at the times of all files: 2 µs for each
+_MORE_WAIT = "more new files wait to be read: run `rag-agent refresh`"
 _NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index`"
 
 
@@ -78,6 +86,7 @@ class Index:
         self._engines = Engines(self._tracking)
         self._outdated: dict[int, StoredDocument] = {}
         self._looked: Looked = {}
+        self._looked_at = float("-inf")
 
     def __enter__(self) -> Index:
         return self
@@ -355,14 +364,14 @@ class Index:
         Raises:
             QueryError: an empty query, or a filter that does not parse.
         """
-        started = time.monotonic()
+        started, waits = time.monotonic(), False
         store = self._files.reader()
         if store is None:
             return SearchResults(
                 query, "lexical", (), 0.0, (_NOTHING_INDEXED,), nothing_indexed=True
             )
         if not hurried:
-            self._take_in_arrivals(store)
+            waits = self._catch_up_with_disk(store)
             if edited := outdated_under(store, where):
                 self._sync_now(edited)
         settings, model = self.config, self._engines.embedder
@@ -387,7 +396,8 @@ class Index:
         results = with_addresses(results)
         if not results.hits and not store.passage_count():
             return replace(results, notes=(self._why_empty(),), nothing_indexed=True)
-        notes = notes_on(self.folder, results.mode, model.problem)
+        notes = [*notes_on(self.folder, results.mode, model.problem)]
+        notes += [_MORE_WAIT] * waits
         took = (time.monotonic() - started) * 1000
         return replace(results, took_ms=took, notes=(*results.notes, *notes))
 
@@ -407,7 +417,7 @@ class Index:
         store = self._files.reader()
         if store is None:
             return Related(str(path), line, (), 0, (), "lexical", notes=(_NOTHING_INDEXED,))
-        self._take_in_arrivals(store)
+        self._catch_up_with_disk(store)
         relating = partial(
             relate,
             store,
@@ -440,7 +450,7 @@ class Index:
         if documents:
             self._sync_now(documents)
         if store := self._files.reader():
-            self._take_in_arrivals(store)
+            self._catch_up_with_disk(store)
 
     @property
     def memory(self) -> TurnMemory | None:
@@ -547,13 +557,18 @@ class Index:
         counts = store.counts()
         return counts.chunks - counts.unembedded
 
-    def _take_in_arrivals(self, store: Store) -> None:
-        """Sync a few files that came or went since the last sync."""
+    def _catch_up_with_disk(self, store: Store) -> bool:
+        """Sync a few files that came, went or changed since the last sync; whether more wait."""
+        if time.monotonic() - self._looked_at >= _LOOK_EVERY:
+            if edited := outdated_anywhere(store):
+                self._sync_now(edited)
+            self._looked_at = time.monotonic()
         places, listed = arrivals(store, self._tracking.rules, self._looked)
         if not places or (len(places) < MOST and self._sync_places(places)):
             self._looked.update(listed)
-        elif len(places) == MOST:  # there may be more, which the next search takes in
-            self._sync_places(places)
+            return False
+        # There may be more than these, which the next search takes in.
+        return len(places) == MOST and self._sync_places(places)
 
     def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
         """Bring a few changed files up to date on the spot; false when that cannot be now."""

@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from rag_agent.types import DefinitionKind, Kind
 
@@ -96,7 +95,7 @@ class DocumentLine(_Line):
     @model_validator(mode="after")
     def _ascends(self) -> DocumentLine:
         if any(page >= following for page, following in pairwise(self.pages)):
-            raise PydanticCustomError("pages", "the pages do not ascend")
+            raise ValueError("the pages do not ascend")
         return self
 
 
@@ -125,7 +124,7 @@ class ChunkLine(_Line):
     def _fits(self) -> ChunkLine:
         wrong = self._misfit()
         if wrong:
-            raise PydanticCustomError("places", "{wrong}", {"wrong": wrong})
+            raise ValueError(wrong)
         return self
 
     def _misfit(self) -> str:

@@ -159,7 +159,8 @@ def _what(error: ValidationError) -> str:
     """The first thing that is wrong, in words."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    return _short(f"{place}: {first['msg']}" if place else str(first["msg"]))
+    told = str(first["msg"]).removeprefix("Value error, ")  # what pydantic makes of our own
+    return _short(f"{place}: {told}" if place else told)
 
 
 def _short(text: str) -> str:

@@ -200,6 +200,8 @@ def _missing_vectors(store: Store, meaning: Meaning | None, files: Candidates) -
     if meaning is None or not np.isnan(files.cosines).any():
         return ()
     missing = store.count_pending(meaning.model)
+    if not missing:  # what is found by words only has none to come
+        return ()
     if not np.isnan(files.cards).any():
         return (
             f"{missing:,} chunks are not embedded yet; their files were found by words and by a "

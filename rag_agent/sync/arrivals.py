@@ -14,10 +14,11 @@ from pathlib import Path
 
 from rag_agent.errors import WalkError
 from rag_agent.store import Store
+from rag_agent.sync.ignore import is_useless
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
 from rag_agent.types import Root, Skipped
 
-MOST = 16  # files that a search takes in; more wait for the next refresh
+MOST = 64  # files that a search takes in, by words 5 ms each; more wait for the next one
 _MOST_FOLDERS = 5_000  # of a root; in larger trees a search would take too long
 _SLACK = 2_000_000_000  # nanoseconds; FAT counts two seconds
 LOOKED = "looked_at"
@@ -81,12 +82,13 @@ def _of_root(
             continue  # one that went is missing in the folder above; of others nothing is known
         listed[location] = changed
         prefix = f"{folder}/" if folder else ""
-        yield from ((root, prefix + name) for name in sorted(documents - present.keys()))
-        yield from _below_gone(root, folders, folder, present)
         for name in sorted(present.keys() - documents - left_out):
             path = prefix + name
-            if path not in folders:
+            if path not in folders and not (present[name] and is_useless(name)):
                 yield from _new(root, path, rules.get(), is_folder=present[name])
+        # After what is new: of a renamed folder everything is there by another name before it goes.
+        yield from ((root, prefix + name) for name in sorted(documents - present.keys()))
+        yield from _below_gone(root, folders, folder, present)
 
 
 def _below_gone(

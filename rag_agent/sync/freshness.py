@@ -37,19 +37,24 @@ def outdated(documents: Iterable[StoredDocument]) -> list[StoredDocument]:
 
 
 def outdated_under(store: Store, where: str) -> list[StoredDocument]:
-    """Of a project of ordinary size up to 16 documents that changed, if the filter looks inside.
-
-    A note that just got its tag is no hit yet, so nobody else would notice.
-    """
+    """As ``outdated_anywhere``, if the filter looks inside of files."""
     narrowed = filters.compile(where)
     if narrowed is None or not filters.looks_inside(narrowed):
         return []
+    return outdated_anywhere(store)
+
+
+def outdated_anywhere(store: Store) -> list[StoredDocument]:
+    """Of a project of ordinary size up to 16 documents that changed.
+
+    A note that just got a word or a tag is no hit for it yet, so nobody else would notice.
+    """
     touched = _touched(store.every_document(_MOST_LOOKED_AT))
     return [one for one in islice(touched, _MOST_TOUCHED) if not _is_current(one)][:_MOST_TAKEN_IN]
 
 
 def _touched(documents: Iterable[StoredDocument]) -> Iterator[StoredDocument]:
-    """Those whose files have other sizes or times, or are gone."""
+    """Those whose files have other sizes or times; of those that are gone their folders tell."""
     bases: dict[int, str] = {}
     for document in documents:
         root, source = document.root, document.source
@@ -60,7 +65,6 @@ def _touched(documents: Iterable[StoredDocument]) -> Iterator[StoredDocument]:
             # Not Path.stat(): of thousands of files the paths alone would take twice as long.
             stat = os.stat(f"{base}/{document.path}" if base else root.path)  # noqa: PTH116
         except OSError:
-            yield document
             continue
         if (stat.st_size, stat.st_mtime_ns) != (source.size, source.mtime_ns):
             yield document

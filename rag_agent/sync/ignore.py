@@ -101,6 +101,11 @@ _USELESS = _left_out_by_name(_USELESS_ROWS)
 _MARKERS = _left_out_by_name(_MARKER_ROWS)
 
 
+def is_useless(name: str) -> bool:
+    """Whether a folder of this name is left out unless ``.ragignore`` brings it in."""
+    return name in _NEVER or name in _USELESS
+
+
 class _Layer(NamedTuple):
     """The patterns of one ignore file; ``cut`` is the length of its folder's path and slash."""
 

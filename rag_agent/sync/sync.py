@@ -16,6 +16,7 @@ from rag_agent.chunk import chunk
 from rag_agent.errors import ExtractError, MissingDependency
 from rag_agent.extract import VERSION as EXTRACTION
 from rag_agent.extract import extract
+from rag_agent.extract.ocr import state
 from rag_agent.extract.passing import PASSING
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
@@ -95,6 +96,7 @@ def sync_documents(
     report(Progress("scan", len(candidates), len(candidates)))
 
     anew = anew or store.meta(_PIPELINE_KEY) != PIPELINE
+    irreplaceable = _read_by_lost_ocr(store, root, rules, under) if anew else frozenset()
     for done, candidate in enumerate(candidates):
         report(
             Progress("extract", done, len(candidates), candidate.path, unchanged=tally.unchanged)
@@ -102,7 +104,8 @@ def sync_documents(
         stored = known.take(candidate.path)
         earlier = decided.get(candidate.path)
         # A setting may be newer than the file: it is read again for the reason to be told.
-        again = anew or (stored is not None and stored.id in unwanted)
+        is_unwanted = stored is not None and stored.id in unwanted
+        again = is_unwanted or (anew and candidate.path not in irreplaceable)
         if not again and stored is not None and _same_state(candidate, stored.source):
             tally.unchanged += 1
         elif not again and earlier is not None and _same_state(candidate, earlier):
@@ -131,6 +134,12 @@ def sync_documents(
         warnings=tuple(tally.warnings),
         seconds=time.monotonic() - started,
     )
+
+
+def _read_by_lost_ocr(store: Store, root: Root, rules: WalkRules, under: str) -> frozenset[str]:
+    """Documents with text that OCR has read, where there is none now to read it again."""
+    read = frozenset(path for path, c in store.page_coverage(root, under).items() if c.ocr)
+    return read if read and not state(rules.ocr) else frozenset()
 
 
 def finish(store: Store, *, complete: bool) -> None:

@@ -114,3 +114,29 @@ def test_the_paper_says_who_wrote_it_and_when(paper: Document) -> None:
     assert paper.date == "2026-03-14"
     assert paper.tags == ("seiche", "tide gauge", "harbour")
     assert (paper.coverage, paper.warnings) == (Coverage(text=10), ())
+
+
+def pdf_of(content: bytes) -> bytes:
+    """A page with this content, in a font that does not say what its characters are."""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R "
+        b"/Resources << /Font << /F 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    made, places = b"%PDF-1.4\n", []
+    for number, told in enumerate(objects, 1):
+        places.append(len(made))
+        made += b"%d 0 obj\n%s\nendobj\n" % (number, told)
+    entries = b"".join(b"%010d 00000 n \n" % place for place in places)
+    table = b"xref\n0 6\n0000000000 65535 f \n%s" % entries
+    end = b"trailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(made)
+    return made + table + end
+
+
+def test_ligatures_of_old_tex_fonts_are_letters() -> None:
+    words = rb"The de\034nition of an e\036cient o\033er, \035ows and ra\037es."
+    document = extract(pdf_of(b"BT /F 12 Tf 20 100 Td (%s) Tj ET" % words), "old.pdf")
+    assert document.text == "The definition of an efficient offer, flows and raffles.\n"

@@ -191,3 +191,23 @@ def test_a_stop_in_the_middle_of_ocr_keeps_what_was_read(project: Path) -> None:
         assert index.status().pages_of["minutes.pdf"].ocr == 2
         assert index.status().skipped_by_reason["needs OCR"] == 1
         assert index.read_pictures().added == 1
+
+
+@needs_tesseract
+def test_a_rebuild_without_tesseract_keeps_what_it_has_read(
+    project: Path, tesseract: Callable[[bool], None]
+) -> None:
+    with rag_agent.open(project) as index:
+        index.configure(ocr_languages=["eng"])
+        index.sync()
+        before = index.status().pages_of
+        assert before["notice.jpg"].ocr == 1
+        tesseract(False)
+        done = index.rebuild(force=True)
+        assert done.removed == 0
+        assert index.status().pages_of == before
+        # What the file holds now is another thing, and nobody can read it.
+        shutil.copy(PAGES / "notice.jpg", project / "minutes.jpg")
+        (project / "notice.jpg").write_bytes((PAGES / "notice.jpg").read_bytes() + b"\0")
+        index.sync()
+        assert "notice.jpg" not in index.status().pages_of

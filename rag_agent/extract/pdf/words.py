@@ -204,15 +204,21 @@ def _words(text_page: pypdfium2.PdfTextPage, limits: _Box) -> list[list[_Word]]:
     return found
 
 
+# TeX's T1 fonts have these at places that are control characters elsewhere, and older files do not
+# say what they are. One for one, as each character keeps its place on the page.
+_LIGATURES = dict(zip(range(0x1B, 0x20), "\ufb00\ufb01\ufb02\ufb03\ufb04", strict=True))
+
+
 def _characters(text_page: pypdfium2.PdfTextPage, page: int, calls: Calls) -> str:
     """The text in which each character has the place that pdfium counts it at."""
     count = text_page.count_chars()
     text: str = text_page.get_text_range() if count else ""
     if len(text) == count:
-        return text
+        return text.translate(_LIGATURES)
     # Characters beyond the basic plane, which are two, or some that the text leaves out.
     codes = (calls.unicode(page, index) for index in range(count))
-    return "".join(chr(code) if code < 0x110000 else "\ufffd" for code in codes)
+    told = "".join(chr(code) if code < 0x110000 else "\ufffd" for code in codes)
+    return told.translate(_LIGATURES)
 
 
 class _Styles:
