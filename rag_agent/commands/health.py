@@ -133,6 +133,8 @@ def _coverage_text(coverage: Coverage) -> str:
 def to_come(found: Status) -> str:
     """What has no vector yet, and what stands for it meanwhile."""
     told = f"{found.pending:,} to come"
+    if found.unembedded:
+        told += f", {counted(found.unembedded, 'chunk')} found by words only"
     if found.pending and found.cards:
         told += f"; meanwhile {counted(found.cards, 'file')} found by a summary of each"
     return told

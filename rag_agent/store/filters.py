@@ -146,6 +146,8 @@ def _terms(expression: str) -> list[_Term]:
         found = _TERM.match(rest)
         if not found:
             word = rest.split(maxsplit=1)[0]
+            if rest.count('"') % 2:
+                raise QueryError(f"a quote is not closed in the filter, from {word!r} on")
             raise QueryError(
                 f"a filter is made of field:value, which {word!r} is not; "
                 f'fields: {", ".join(FIELDS)}. Quote values with spaces: path:"my notes/*"'

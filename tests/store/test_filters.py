@@ -323,7 +323,7 @@ def test_an_empty_filter_is_none(expression: str) -> None:
         ("src", "field:value"),
         ("path:", "field:value"),
         ('path:""', "path:src"),
-        ('path:"open', "field:value"),
+        ('path:"open', "a quote is not closed"),
         ('path:"a"b', "field:value"),
         ("--kind:code", "field:value"),
         ("kind:source", "code, prose, data"),
