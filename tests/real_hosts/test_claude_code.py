@@ -155,5 +155,6 @@ def test_a_project_that_is_set_up_alone_has_tools_context_and_a_command(
     fake_model.clear()
     assert "files      3 (3 chunks)" in project_claude.ask("/rag status")
     assert "docs/deploy.md:" in project_claude.ask("/rag search rolling back a release")
-    assert "3 unchanged" in project_claude.ask("/rag index .")
+    # The search has taken in what the installation wrote into the project.
+    assert "Indexed 0 files (0 chunks) · 7 unchanged" in project_claude.ask("/rag index .")
     assert fake_model.requests() == []
