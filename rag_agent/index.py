@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from rag_agent import legacy, paths
 from rag_agent.access import Access
+from rag_agent.catching_up import CatchingUp
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.engines import Engines
@@ -23,18 +24,10 @@ from rag_agent.progress import Report, silent
 from rag_agent.related import relate, starts_of, with_addresses
 from rag_agent.search import SearchOptions, search
 from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
-from rag_agent.store import Store, set_aside_if_corrupt
+from rag_agent.store import set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
-from rag_agent.sync.arrivals import LOOKED, MOST, Looked, arrivals
-from rag_agent.sync.changed import WAIT as WAIT_FOR_HIT
-from rag_agent.sync.changed import sync_changed
-from rag_agent.sync.freshness import (
-    outdated,
-    outdated_anywhere,
-    outdated_documents,
-    outdated_under,
-    true_to_disk,
-)
+from rag_agent.sync.arrivals import LOOKED
+from rag_agent.sync.freshness import outdated, outdated_documents, true_to_disk
 from rag_agent.sync.history import sync_history
 from rag_agent.sync.pictures import read_pictures
 from rag_agent.sync.roots import sync_roots
@@ -45,7 +38,6 @@ from rag_agent.types import (
     Check,
     Context,
     Related,
-    Root,
     Scope,
     SearchResults,
     Status,
@@ -58,7 +50,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_LOOK_EVERY = 0.5  # seconds between two looks at the times of all files: 2 µs for each
 _MORE_WAIT = "more new files wait to be read: run `rag-agent refresh`"
 _NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index`"
 
@@ -84,9 +75,7 @@ class Index:
         self._files = Access(base, folder, scope)
         self._tracking = Tracking(self._files)
         self._engines = Engines(self._tracking)
-        self._outdated: dict[int, StoredDocument] = {}
-        self._looked: Looked = {}
-        self._looked_at = float("-inf")
+        self._catching_up = CatchingUp(self._files, self._tracking, self._engines)
 
     def __enter__(self) -> Index:
         return self
@@ -245,9 +234,8 @@ class Index:
         done = self.sync(
             report=report, anew=True, vectors=False, pictures=False, trust_cache=not force
         )
-        if (
-            force and self._engines.embedder.get() is not None
-        ):  # else none could be made in their place
+        # Without a model none could be made in their place.
+        if force and self._engines.embedder.get() is not None:
             with self._files.writing() as (store, _):
                 store.forget_vectors()
         done = self._with_vectors(done, report, not force)
@@ -364,16 +352,13 @@ class Index:
         Raises:
             QueryError: an empty query, or a filter that does not parse.
         """
-        started, waits = time.monotonic(), False
+        started = time.monotonic()
         store = self._files.reader()
         if store is None:
             return SearchResults(
                 query, "lexical", (), 0.0, (_NOTHING_INDEXED,), nothing_indexed=True
             )
-        if not hurried:
-            waits = self._catch_up_with_disk(store)
-            if edited := outdated_under(store, where):
-                self._sync_now(edited)
+        waits = not hurried and self._catching_up.look(store)
         settings, model = self.config, self._engines.embedder
         asking = partial(
             search,
@@ -388,8 +373,8 @@ class Index:
         results = asking()
         changed = [*outdated_documents(results), *outdated(starts_of(store, where))]
         if changed and hurried:
-            self._outdated.update((document.id, document) for document in changed)
-        elif changed and self._sync_now(changed):
+            self._catching_up.leave(changed)
+        elif changed and self._catching_up.take_in(changed):
             results = asking()
         if changed:
             results = true_to_disk(results, self._tracking.rules())
@@ -417,7 +402,7 @@ class Index:
         store = self._files.reader()
         if store is None:
             return Related(str(path), line, (), 0, (), "lexical", notes=(_NOTHING_INDEXED,))
-        self._catch_up_with_disk(store)
+        self._catching_up.look(store)
         relating = partial(
             relate,
             store,
@@ -430,7 +415,7 @@ class Index:
         )
         found, documents = relating()
         changed = outdated(documents)
-        if changed and self._sync_now(changed):
+        if changed and self._catching_up.take_in(changed):
             found, documents = relating()
             changed = outdated(documents)
         notes = (f"{len(changed)} file(s) have changed since indexing",) if changed else ()
@@ -445,12 +430,9 @@ class Index:
 
     def catch_up(self) -> None:
         """Take in the changed files that hurried searches came across, new ones and gone ones."""
-        documents = list(self._outdated.values())
-        self._outdated.clear()
-        if documents:
-            self._sync_now(documents)
+        self._catching_up.take_in_what_was_left()
         if store := self._files.reader():
-            self._catch_up_with_disk(store)
+            self._catching_up.look(store)
 
     @property
     def memory(self) -> TurnMemory | None:
@@ -556,31 +538,3 @@ class Index:
             return store.count_pending(model)
         counts = store.counts()
         return counts.chunks - counts.unembedded
-
-    def _catch_up_with_disk(self, store: Store) -> bool:
-        """Sync a few files that came, went or changed since the last sync; whether more wait."""
-        if time.monotonic() - self._looked_at >= _LOOK_EVERY:
-            if edited := outdated_anywhere(store):
-                self._sync_now(edited)
-            self._looked_at = time.monotonic()
-        places, listed = arrivals(store, self._tracking.rules, self._looked)
-        if not places or (len(places) < MOST and self._sync_places(places)):
-            self._looked.update(listed)
-            return False
-        # There may be more than these, which the next search takes in.
-        return len(places) == MOST and self._sync_places(places)
-
-    def _sync_now(self, documents: Sequence[StoredDocument]) -> bool:
-        """Bring a few changed files up to date on the spot; false when that cannot be now."""
-        return self._sync_places([(document.root, document.path) for document in documents])
-
-    def _sync_places(self, places: Sequence[tuple[Root, str]]) -> bool:
-        return sync_changed(
-            self._files.writing(WAIT_FOR_HIT),
-            self._files.database,
-            places,
-            self._tracking.rules(),
-            self._engines.embedder.get(),
-            self._engines.embeddings,
-            self._engines.texts(),
-        )

@@ -14,7 +14,7 @@ from rag_agent.errors import ConfigError, StoreCorrupt, WalkError
 from rag_agent.extract import extract
 from rag_agent.index import Index
 from rag_agent.progress import Progress
-from rag_agent.sync.freshness import outdated_under
+from rag_agent.sync.freshness import outdated_anywhere
 from rag_agent.sync.lock import WriteLock
 
 PARSER = '''\
@@ -547,18 +547,20 @@ def test_a_touched_file_is_no_edit_for_a_filter(project: Path) -> None:
         os.utime(project / "one.md", ns=(1, 1))
         before = index.status().last_sync
         assert _tagged(index, "sea") == {"one.md", "two.md"}
-        assert outdated_under(index._files.reader(), "tag:sea") == []  # type: ignore[arg-type]
+        assert outdated_anywhere(index._files.reader()) == []  # type: ignore[arg-type]
         assert index.status().last_sync == before
 
 
-def test_a_filter_of_paths_looks_at_no_file(project: Path) -> None:
+@pytest.mark.parametrize("where", ["", "path:*.py kind:code", "name:okapi"])
+def test_a_word_that_an_edit_brought_in_is_found_at_the_next_search(
+    project: Path, where: str
+) -> None:
     with rag_agent.open(project) as index:
         index.sync(vectors=False)
-        (project / "parser.py").write_text("other = 1\n", encoding="utf-8")
-        store = index._files.reader()
-        assert store is not None
-        assert outdated_under(store, "") == outdated_under(store, "path:*.py kind:code") == []
-        assert [one.path for one in outdated_under(store, "name:parse*")] == ["parser.py"]
+        assert not index.search("okapi", where=where)
+        (project / "parser.py").write_text("def okapi():\n    return 1\n", encoding="utf-8")
+        found = index.search("okapi", where=where)
+        assert [hit.path for hit in found if hit.evidence.coverage > 0] == ["parser.py"]
 
 
 _PAGE = """\

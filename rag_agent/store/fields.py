@@ -210,6 +210,5 @@ EXAMPLES: Mapping[str, str] = {
 }
 COMPARABLE = frozenset({"year", "created", "modified", "page"})
 """Fields of which values are compared and make ranges."""
-OF_PATH = frozenset({"path", "ext", "kind", "lang"})
 OF_CHUNKS = frozenset({"page"})
 """Fields that narrow to chunks; the others narrow to documents."""

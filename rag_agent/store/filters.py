@@ -20,7 +20,6 @@ from rag_agent.store.fields import (
     EXAMPLES,
     FIELDS,
     OF_CHUNKS,
-    OF_PATH,
     Binding,
     Condition,
 )
@@ -106,11 +105,6 @@ def compile(expression: str) -> Filter | None:
             continue
         groups.setdefault((term.field, place if term.bounds else -1), []).append(term)
     return Filter(tuple(_clause(terms) for terms in groups.values())) if groups else None
-
-
-def looks_inside(where: Filter) -> bool:
-    """Whether a filter depends on more than the paths of files: an edit may let one in or out."""
-    return any(clause.field not in OF_PATH for clause in where.clauses)
 
 
 def boosts(expression: str, name: str = "near") -> tuple[str, ...]:

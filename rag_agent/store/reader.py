@@ -271,10 +271,10 @@ class Reader:
         found = reading.documents(self._database, "d.id = ?", (document_id,))
         return found[0] if found else None
 
-    def every_document(self, most: int) -> Sequence[StoredDocument]:
-        """All documents; none where there are more than ``most``."""
+    def files(self, most: int) -> Sequence[reading.File]:
+        """Where the files of all documents lie, and their states; none if more than ``most``."""
         return self._database.remembered(
-            f"every document {most}", lambda: reading.every_document(self._database, most)
+            f"files {most}", lambda: reading.files(self._database, most)
         )
 
     def documents_by_id(self, document_ids: Sequence[int]) -> dict[int, StoredDocument]:

@@ -51,11 +51,19 @@ def tagged(database: Database, root: Root, tags: Sequence[str]) -> set[int]:
     }
 
 
-def every_document(database: Database, most: int) -> list[StoredDocument]:
-    """As ``Store.every_document``."""
+File = tuple[str, int, int, StoredDocument]
+"""Absolute path, bytes and time (ns) of a file as it was indexed, and its document."""
+
+
+def files(database: Database, most: int) -> list[File]:
+    """As ``Store.files``."""
     if database.value("SELECT count(*) FROM documents") > most:
         return []
-    return documents(database, "TRUE", ())
+    shown = roots.Shown(database)
+    return [
+        (shown.absolute(one.root.id, one.path), one.source.size, one.source.mtime_ns, one)
+        for one in documents(database, "TRUE", ())
+    ]
 
 
 def find(database: Database, pattern: str) -> list[StoredDocument]:

@@ -33,6 +33,21 @@ def elsewhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def exported(
+    project: Path,
+    elsewhere: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Path:
+    """What the project exported; the command runs elsewhere from now on."""
+    file = project.parent / "index.jsonl"
+    assert main(["export", str(file)]) == 0
+    monkeypatch.chdir(elsewhere)
+    capsys.readouterr()
+    return file
+
+
 def test_a_file_goes_out_and_comes_in(
     project: Path,
     elsewhere: Path,
@@ -70,18 +85,11 @@ def test_standard_streams_carry_the_lines_and_nothing_else(project: Path, elsewh
 
 
 def test_a_bad_line_is_told_and_ends_with_1(
-    project: Path,
-    elsewhere: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    exported: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = project.parent / "index.jsonl"
-    assert main(["export", str(file)]) == 0
-    lines = file.read_text(encoding="utf-8").splitlines()
-    file.write_text("\n".join([lines[0], "{broken", *lines[1:]]), encoding="utf-8")
-    monkeypatch.chdir(elsewhere)
-    capsys.readouterr()
-    assert main(["import", str(file)]) == 1
+    lines = exported.read_text(encoding="utf-8").splitlines()
+    exported.write_text("\n".join([lines[0], "{broken", *lines[1:]]), encoding="utf-8")
+    assert main(["import", str(exported)]) == 1
     told = capsys.readouterr()
     assert "Imported 1 file" in told.out
     assert "line 2: Invalid JSON" in told.out
@@ -89,17 +97,10 @@ def test_a_bad_line_is_told_and_ends_with_1(
 
 
 def test_what_differs_here_is_counted(
-    project: Path,
-    elsewhere: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    exported: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = project.parent / "index.jsonl"
-    assert main(["export", str(file)]) == 0
     (elsewhere / "notes.md").write_text("# Other\n", encoding="utf-8")
-    monkeypatch.chdir(elsewhere)
-    capsys.readouterr()
-    assert main(["import", str(file)]) == 0
+    assert main(["import", str(exported)]) == 0
     assert "left out 1 file: 1 changed since; `rag-agent refresh` reads" in capsys.readouterr().out
 
 

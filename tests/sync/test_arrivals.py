@@ -110,9 +110,9 @@ def test_a_folder_is_listed_once_until_it_changes_again(index: Index, project: P
     assert store is not None
     (project / "c" / "new.md").write_text("An okapi hides.\n", encoding="utf-8")
     index.search("okapi")
-    assert arrivals(store, index._tracking.rules, index._looked) == ([], {})
+    assert arrivals(store, index._tracking.rules, index._catching_up._looked) == ([], {})
     (project / "c" / "new.md").unlink()
-    places, listed = arrivals(store, index._tracking.rules, index._looked)
+    places, listed = arrivals(store, index._tracking.rules, index._catching_up._looked)
     assert [path for _, path in places] == ["c/new.md"]
     assert list(listed) == [f"{project}/c"]
 
