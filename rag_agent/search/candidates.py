@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag_agent.search import dense, lexical
 from rag_agent.search.columns import Candidates
 from rag_agent.search.definitions import weight_of
 from rag_agent.search.dense import NoReading, Reading
-from rag_agent.search.names import Names
+from rag_agent.search.heads import facts_of
 from rag_agent.search.question import Question
 from rag_agent.types import Definition
 
 if TYPE_CHECKING:
-    from rag_agent.store import Filter, Outline, Store
+    from rag_agent.store import Filter, Store
 
 _PATHS = 50  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
@@ -40,34 +42,58 @@ def find_candidates(
     asked = _definitions(store, question, where)
     by_path = dict(store.match_paths(list(question.words), _PATHS, where))
     commits = store.history_votes(list(question.words))
-    meaning, _ = reading.result()
-    near = dense.nearest(store, meaning, where) if meaning else {}
-    outlines = store.outlines([*dict.fromkeys([*found.chunk_ids, *near, *asked])])
-    # Votes know no filter, which a question with one does not need them for.
-    voted = {} if where else commits
-    unseen = _unseen(store, [by_path, voted], {c.document.id for c in outlines.values()}, where)
-    cosines = dict(near)
+    chunks = _Chunks(store)
+    chunks.add([*found.chunk_ids, *asked])
+    meaning, _ = reading.result()  # until here the question was embedded meanwhile
     if meaning:
-        seen = {c.document.id for c in [*outlines.values(), *unseen.values()]}
-        unseen.update(_by_card(store, dense.nearest_cards(store, meaning, where), seen, where))
-        missing = [identifier for identifier in [*outlines, *unseen] if identifier not in cosines]
-        cosines.update(dense.cosines(store, meaning, missing))
-    files = Candidates(
-        question,
-        [*outlines.values(), *unseen.values()],
-        found,
-        cosines,
-        asked,
-        store.average_passage_words(),
-        store.memory.setdefault("names", Names()),
-    )
-    documents = [head.document.id for head in files.heads]
-    cards = dense.cards(store, meaning, documents) if meaning else {}
-    files.cards = np.array([cards.get(document, np.nan) for document in documents])
-    files.commits = np.array([commits.get(document, 0.0) for document in documents])
-    files.near = np.array([(linked or {}).get(document, 0.0) for document in documents])
-    files.by_path = np.array([by_path.get(document, 0.0) for document in documents])
+        chunks.add(dense.nearest(store, meaning, where))
+    # Votes know no filter, which a question with one does not need them for.
+    unseen = _unseen([by_path, {} if where else commits], chunks.documents)
+    chunks.add(store.first_chunks(unseen, _CHUNKS_OF_UNSEEN, where))
+    if meaning:
+        by_card = [
+            document
+            for document in dense.nearest_cards(store, meaning, where)
+            if document not in chunks.documents
+        ]
+        chunks.add(store.first_chunks(by_card, _CHUNKS_BY_CARD, where))
+    files = Candidates(question, [*chunks.ids], chunks.owners(), found, asked, store)
+    if meaning:
+        files.cosines = store.cosines(meaning.model, meaning.vector, files.ids.tolist())
+        files.cards = store.card_cosines(meaning.model, meaning.vector, files.documents)
+    files.commits = np.array([commits.get(one, 0.0) for one in files.documents])
+    files.by_path = np.array([by_path.get(one, 0.0) for one in files.documents])
+    if linked:
+        files.near = np.array([linked.get(one, 0.0) for one in files.documents])
     return files
+
+
+class _Chunks:
+    """Chunks as they are found; ``documents`` are the ids of those that they belong to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._owners: list[NDArray[np.int64]] = []
+        self.ids: dict[int, None] = {}
+        self.documents: set[int] = set()
+
+    def add(self, chunk_ids: Iterable[int]) -> None:
+        """Add those that are not there yet."""
+        fresh = [one for one in dict.fromkeys(chunk_ids) if one not in self.ids]
+        if not fresh:
+            return
+        owners = self._store.owners(fresh)
+        self.ids.update(dict.fromkeys(fresh))
+        self._owners.append(owners)
+        documents = set(owners[0].tolist()) - self.documents
+        self.documents |= documents
+        for head in self._store.shown([*documents]).values():
+            facts_of(head)  # remembered there
+
+    def owners(self) -> NDArray[np.int64]:
+        """As ``Store.owners``, of all."""
+        none = np.empty((2, 0), dtype=np.int64)
+        return np.concatenate([none, *self._owners], axis=1)
 
 
 def _definitions(
@@ -85,23 +111,10 @@ def _definitions(
     return found
 
 
-def _unseen(
-    store: Store,
-    sources: Sequence[Mapping[int, float]],
-    seen: set[int],
-    where: Filter | None,
-) -> dict[int, Outline]:
-    """Chunks of documents that only their paths or the commits that changed them found."""
+def _unseen(sources: Sequence[Mapping[int, float]], seen: Set[int]) -> list[int]:
+    """The best documents that only their paths or the commits that changed them found."""
     unseen: dict[int, None] = {}
     for scores in sources:
-        missing = [document for document in scores if document not in seen]
-        best = sorted(missing, key=lambda document: -scores[document])[:_UNSEEN]
-        unseen.update(dict.fromkeys(best))
-    return store.first_outlines([*unseen], _CHUNKS_OF_UNSEEN, where)
-
-
-def _by_card(
-    store: Store, near: Sequence[int], seen: set[int], where: Filter | None
-) -> dict[int, Outline]:
-    """The first chunks of files that only their cards found."""
-    return store.first_outlines([one for one in near if one not in seen], _CHUNKS_BY_CARD, where)
+        missing = (document for document in scores if document not in seen)
+        unseen.update(dict.fromkeys(nlargest(_UNSEEN, missing, key=scores.__getitem__)))
+    return [*unseen]

@@ -1,7 +1,7 @@
 """The candidates of a question in columns: what ``matches`` says of each, computed for all at once.
 
-A file and its chunks are made of the columns when somebody looks at them, which of some 140 files
-happens to a dozen.
+Chunks are known by their ids. What else there is to know of them is read of the files that somebody
+looks at, which of some 140 happens to three dozen.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag_agent.search import lexical
+from rag_agent.search.heads import HeadFacts, facts_of
 from rag_agent.search.matches import ChunkMatch, FileMatch
 from rag_agent.search.names import Names
 from rag_agent.search.question import SATURATION, Question
 from rag_agent.store import CountedPassages, Outline
 from rag_agent.types import Definition
+
+if TYPE_CHECKING:
+    from rag_agent.store import ShownDocument, Store
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -28,56 +32,68 @@ Places = NDArray[np.int64]
 class Candidates(Sequence[FileMatch]):
     """Files and their chunks, each chunk beside the others of its file.
 
-    ``outlines`` are the chunks. ``first`` says where the chunks of each file begin, ``file_of`` to
-    which file each chunk belongs. ``bm25`` and ``covered`` are those of chunks, ``cosines`` too,
-    NaN where there is none. ``counts`` of shape (chunks, words) say how often those passages of a
-    chunk that matched have the words of the question. ``passages`` are the BM25 of passages,
-    ``chunk_of`` says to which chunk each belongs. ``cards``, ``commits``, ``by_path`` and ``near``
-    are of files; a card that there is not is NaN.
+    ``heads`` are the files, ``facts`` what their paths say, ``ids`` those of the chunks. ``first``
+    says where the chunks of each file begin, ``file_of`` to which file each chunk belongs. ``bm25``
+    and ``covered`` are those of chunks, ``cosines`` too, NaN where there is none. ``counts`` of
+    shape (chunks, words) say how often those passages of a chunk that matched have the words of the
+    question. ``passages`` are the BM25 of passages, ``chunk_of`` says to which chunk each belongs.
+    ``cards``, ``commits``, ``by_path`` and ``near`` are of files; a card that there is not is NaN.
+    ``alike`` says of chunks, once they are compared, how alike the best name that they define is to
+    the question.
     """
 
     def __init__(
         self,
         question: Question,
-        outlines: Sequence[Outline],
+        chunk_ids: Sequence[int],
+        owners: NDArray[np.int64],
         found: CountedPassages,
-        cosines: Mapping[int, float],
         asked: Mapping[int, Sequence[Definition]],
-        average: float,
-        names: Names,
+        store: Store,
     ) -> None:
         self.question = question
-        self.outlines = outlines
-        self.average = average
-        self.names = names
+        self.average = store.average_passage_words()
         self.words = list(question.words)
         self.gains = np.array([question.gains[word] for word in self.words], dtype=np.float64)
         self.asked = asked
-        documents = [outline.document.id for outline in outlines]
-        begins = [
-            place
-            for place, document in enumerate(documents)
-            if place == 0 or document != documents[place - 1]
-        ]
-        self.first: Places = np.array(begins, dtype=np.int64)
-        self.sizes: Places = np.diff(self.first, append=len(outlines))
-        self.file_of: Places = np.repeat(np.arange(len(begins)), self.sizes)
-        self.heads = [outlines[place] for place in begins]
-        self.cosines: Floats = np.array(
-            [cosines.get(outline.id, np.nan) for outline in outlines], dtype=np.float64
-        )
-        self._count(found)
-        nothing = np.zeros(len(begins))
-        self.cards: Floats = np.full(len(begins), np.nan)
+        self.names: Names = store.memory.setdefault("names", Names())
+        self._store = store
+        ids = np.array(chunk_ids, dtype=np.int64)
+        owners, passages = owners
+        wanted = set(owners.tolist())
+        shown = store.shown([*wanted])
+        order = np.lexsort((ids, owners))
+        if len(shown) < len(wanted):  # a damaged copy of the words names chunks that are none
+            order = order[np.isin(owners[order], [*shown])]
+        self.ids: Places = ids[order]
+        owners = owners[order]
+        begins = np.ones(len(owners), dtype=np.bool_)
+        begins[1:] = owners[1:] != owners[:-1]
+        self.first: Places = np.flatnonzero(begins)
+        self.sizes: Places = np.diff(self.first, append=len(owners))
+        self.file_of: Places = np.cumsum(begins) - 1
+        self.documents: list[int] = owners[self.first].tolist()
+        self.heads: list[ShownDocument] = [shown[document] for document in self.documents]
+        self.facts: list[HeadFacts] = [head.facts or facts_of(head) for head in self.heads]
+        self._count(found, passages[order])
+        nothing = np.zeros(len(self.heads))
+        self.cosines: Floats = np.full(len(owners), np.nan)
+        self.cards: Floats = np.full(len(self.heads), np.nan)
         self.commits: Floats = nothing
         self.by_path: Floats = nothing
         self.near: Floats = nothing
+        self.alike: dict[int, float] = {}
+        self._outlines: dict[int, Outline] = {}
 
-    def _count(self, found: CountedPassages) -> None:
-        place_of = {outline.id: place for place, outline in enumerate(self.outlines)}
-        chunk_of = np.array([place_of.get(chunk, -1) for chunk in found.chunk_ids], dtype=np.int64)
-        known = chunk_of >= 0
-        if not known.all():  # a copy of the words that was damaged names chunks that are none
+    def _count(self, found: CountedPassages, everything: Places) -> None:
+        chunks = len(self.ids)
+        order = np.argsort(self.ids)
+        wanted = np.array(found.chunk_ids, dtype=np.int64)
+        at = self.ids.searchsorted(wanted, sorter=order)
+        at[at == chunks] = 0
+        chunk_of = order[at] if chunks else at
+        known = self.ids[chunk_of] == wanted if chunks else np.zeros(len(at), dtype=np.bool_)
+        if not known.all():
             found = CountedPassages([], found.counts[known], found.lengths[known])
         self.chunk_of: Places = chunk_of[known]
         in_path, path_lengths = self._paths()
@@ -85,39 +101,35 @@ class Candidates(Sequence[FileMatch]):
         self.passages: Floats = self.bm25_of(
             found.counts + in_path[file_of], found.lengths + path_lengths[file_of], self.average
         )
-        chunks = len(self.outlines)
         self.counts: Floats = np.zeros((chunks, len(self.words)))
         lengths = np.zeros(chunks)
         self.covered: Floats = np.zeros(chunks)
         order = np.argsort(self.chunk_of, kind="stable")
         if len(order):
-            matched, begins = np.unique(self.chunk_of[order], return_index=True)
+            ordered = self.chunk_of[order]
+            begins = np.flatnonzero(np.diff(ordered, prepend=-1))
+            matched = ordered[begins]
             self.counts[matched] = np.add.reduceat(found.counts[order], begins)
             lengths[matched] = np.add.reduceat(found.lengths[order], begins)
             covered = self.coverage(found.counts)
             self.covered[matched] = np.maximum.reduceat(covered[order], begins)
-        everything = np.array([outline.passages or 1 for outline in self.outlines])
         self.bm25: Floats = self.bm25_of(
             self.counts + in_path[self.file_of],
-            np.maximum(lengths, np.ceil(everything * self.average)) + path_lengths[self.file_of],
+            np.maximum(lengths, np.ceil(np.maximum(everything, 1) * self.average))
+            + path_lengths[self.file_of],
             lexical.PASSAGES_OF_CHUNK * self.average,
         )
 
     def _paths(self) -> tuple[Floats, Floats]:
         """How often the path of each file has each word of the question, and its length."""
-        number_of = {word: number for number, word in enumerate(self.words)}
-        files, numbers, lengths = [], [], []
-        for file, head in enumerate(self.heads):
-            in_path = lexical.path_words(head.document.path)
-            lengths.append(len(in_path))
-            for word in in_path:
-                if word in number_of:
-                    files.append(file)
-                    numbers.append(number_of[word])
         counts = np.zeros((len(self.heads), len(self.words)))
-        if files:
-            np.add.at(counts, (files, numbers), 1.0)
-        return counts, np.array(lengths, dtype=np.float64)
+        asked = {word: number for number, word in enumerate(self.words)}
+        is_none = asked.keys().isdisjoint
+        for file in [n for n, facts in enumerate(self.facts) if not is_none(facts.counts)]:
+            in_path = self.facts[file].counts
+            for word in asked.keys() & in_path.keys():
+                counts[file, asked[word]] = in_path[word]
+        return counts, np.array([facts.length for facts in self.facts], dtype=np.float64)
 
     def bm25_of(
         self, counts: Floats, lengths: Floats, average: float, share: float = lexical.LENGTH
@@ -174,6 +186,26 @@ class Candidates(Sequence[FileMatch]):
     def __len__(self) -> int:
         return len(self.heads)
 
+    def chunks_of(self, files: Places) -> Places:
+        """Where the chunks of some files are, file after file."""
+        sizes = self.sizes[files]
+        begins = np.cumsum(sizes) - sizes
+        return np.repeat(self.first[files] - begins, sizes) + np.arange(sizes.sum())
+
+    def outlines(self, chunks: Places) -> list[Outline | None]:
+        """What is known of some of the chunks; None of one that a damaged copy misplaced."""
+        ids = self.ids[chunks].tolist()
+        known = self._outlines
+        missing = [identifier for identifier in ids if identifier not in known]
+        if missing:
+            known.update(self._store.outlines(missing))
+        owners = [self.documents[file] for file in self.file_of[chunks].tolist()]
+        found = [known.get(identifier) for identifier in ids]
+        return [
+            outline if outline is not None and outline.document.id == owner else None
+            for outline, owner in zip(found, owners, strict=True)
+        ]
+
     @overload
     def __getitem__(self, place: int) -> FileMatch: ...
     @overload
@@ -185,10 +217,16 @@ class Candidates(Sequence[FileMatch]):
         start = int(self.first[place])
         chunks = range(start, start + int(self.sizes[place]))
         card = float(self.cards[place])
+        outlines = self.outlines(np.arange(chunks.start, chunks.stop))
+        matches = [
+            self._chunk(chunk, outline)
+            for chunk, outline in zip(chunks, outlines, strict=True)
+            if outline is not None
+        ]
         file = FileMatch(
             head.document,
             head.shown_path,
-            tuple(self._chunk(chunk) for chunk in chunks),
+            tuple(sorted(matches, key=lambda match: match.stored.chunk.start)),
             None if np.isnan(card) else card,
             float(self.commits[place]),
         )
@@ -199,8 +237,7 @@ class Candidates(Sequence[FileMatch]):
     def __iter__(self) -> Iterator[FileMatch]:
         return (self[place] for place in range(len(self)))
 
-    def _chunk(self, place: int) -> ChunkMatch:
-        outline = self.outlines[place]
+    def _chunk(self, place: int, outline: Outline) -> ChunkMatch:
         cosine = self.cosines.item(place)
         counts = self.counts[place].tolist() if place in self._passages_of else ()
         return ChunkMatch(
@@ -213,4 +250,5 @@ class Candidates(Sequence[FileMatch]):
             },
             covered=self.covered.item(place),
             asked=tuple(self.asked.get(outline.id, ())),
+            alike=self.alike.get(outline.id),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,23 +27,20 @@ class Meaning:
 
 
 class Reading:
-    """The question that becomes a vector when somebody asks for it.
-
-    Not in a thread of its own while its words are looked up: on two cores the packaged model took
-    1.6 ms longer that way, as both want Python's lock, than words take.
-    """
+    """The question that becomes a vector, in a thread of its own while its words are looked up."""
 
     def __init__(self, embedder: Embedder, model: int, text: str) -> None:
         self._embedder = embedder
         self._model = model
         self._text = text
-        self._found: tuple[Meaning | None, Sequence[str]] | None = None
+        # A pool for this one question: what is left of it in a process that forked is none's loss.
+        pool = ThreadPoolExecutor(1, thread_name_prefix="rag_agent-question")
+        self._found = pool.submit(self._embed)
+        pool.shutdown(wait=False)
 
     def result(self) -> tuple[Meaning | None, Sequence[str]]:
         """The meaning; without one a sentence that says why."""
-        if self._found is None:
-            self._found = self._embed()
-        return self._found
+        return self._found.result()
 
     def _embed(self) -> tuple[Meaning | None, Sequence[str]]:
         try:
@@ -72,9 +70,10 @@ def read_meaning(store: Store, embedder: Embedder | None, text: str) -> Reading 
     return Reading(embedder, model, text[:_LONGEST_QUESTION])
 
 
-def nearest(store: Store, meaning: Meaning, where: Filter | None) -> dict[int, float]:
-    """Raw cosine of the nearest chunks by id."""
-    return dict(store.nearest(meaning.model, meaning.vector, CANDIDATES, where))
+def nearest(store: Store, meaning: Meaning, where: Filter | None) -> list[int]:
+    """Ids of the nearest chunks."""
+    found = store.nearest(meaning.model, meaning.vector, CANDIDATES, where)
+    return [chunk for chunk, _ in found]
 
 
 def nearest_cards(store: Store, meaning: Meaning, where: Filter | None) -> list[int]:
@@ -83,13 +82,3 @@ def nearest_cards(store: Store, meaning: Meaning, where: Filter | None) -> list[
         return []
     found = store.nearest_cards(meaning.model, meaning.vector, CARDS, where)
     return [document for document, _ in found]
-
-
-def cosines(store: Store, meaning: Meaning, chunk_ids: Sequence[int]) -> dict[int, float]:
-    """Raw cosine of those of the chunks that have a vector."""
-    return store.cosines(meaning.model, meaning.vector, chunk_ids) if chunk_ids else {}
-
-
-def cards(store: Store, meaning: Meaning, document_ids: Sequence[int]) -> dict[int, float]:
-    """Raw cosine of the cards of those of the documents that have one."""
-    return store.card_cosines(meaning.model, meaning.vector, document_ids) if document_ids else {}

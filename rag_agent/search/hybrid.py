@@ -60,19 +60,25 @@ def search(
         raise QueryError(f"limit is {limit}; ask for at least 1 hit")
     alpha = (options or SearchOptions()).alpha
     narrowed = filters.compile(where)
+    reading = read_meaning(store, embedder, query)
     question, notes = read_question(store, query)
-    reading = read_meaning(store, embedder, question.text)
     unread: Sequence[str] = ()
     starts = filters.boosts(where)
     with store.snapshot():
         linked = nearness(store, starts) if starts else None
         files = find_candidates(store, question, reading, narrowed, linked)
-        ranked: Sequence[Scored] = Ranking(files, alpha, corpus_of(store))
-        if reranking:
-            ranked, unread = reranking.rerank(
-                query, ranked, lambda one: _read_as(store, question, one, alpha)
-            )
-        hits = collapse(_hits(store, question, ranked, alpha, limit), limit)
+        corpus = corpus_of(store)
+        # Twice as many as are wanted, for some may turn out to be copies of others.
+        promising = max(ranking.PROMISING, 2 * limit, 2 * reranking.top if reranking else 0)
+        for most in (promising, len(files)):
+            ranked: Sequence[Scored] = Ranking(files, alpha, corpus, most)
+            if reranking:
+                ranked, unread = reranking.rerank(
+                    query, ranked, lambda one: _read_as(store, question, one, alpha)
+                )
+            hits = collapse(_hits(store, question, ranked, alpha, limit), limit)
+            if len(hits) == limit or most >= len(files):
+                break
     meaning, without = reading.result()
     left: int | None = None
     why: Sequence[str] = ()
@@ -103,14 +109,16 @@ class Scored:
 
 
 class Ranking(Sequence[Scored]):
-    """Files, best first; each is put together when somebody looks at it."""
+    """The ``most`` promising files or all, best first; each is put together when looked at."""
 
-    def __init__(self, files: Candidates, alpha: float, corpus: Corpus) -> None:
+    def __init__(
+        self, files: Candidates, alpha: float, corpus: Corpus, most: int | None = None
+    ) -> None:
         self._files = files
-        self._names, self._parts = ranking.score(files, alpha, corpus)
-        totals = self._parts.sum(axis=0).tolist()
-        paths = [head.shown_path for head in files.heads]
-        self._order = sorted(range(len(files)), key=lambda place: (-totals[place], paths[place]))
+        self._scores = ranking.score(files, alpha, corpus, most)
+        totals = self._scores.parts.sum(axis=0).tolist()
+        paths = [files.heads[place].shown_path for place in self._scores.files.tolist()]
+        self._order = sorted(range(len(paths)), key=lambda place: (-totals[place], paths[place]))
 
     def __len__(self) -> int:
         return len(self._order)
@@ -125,9 +133,9 @@ class Ranking(Sequence[Scored]):
         return self._scored(self._order[rank])
 
     def _scored(self, place: int) -> Scored:
-        parts = self._parts[:, place].tolist()
-        signals = {name: gain for name, gain in zip(self._names, parts, strict=True) if gain}
-        return Scored(self._files[place], signals)
+        parts = self._scores.parts[:, place].tolist()
+        signals = {name: gain for name, gain in zip(self._scores.names, parts, strict=True) if gain}
+        return Scored(self._files[int(self._scores.files[place])], signals)
 
 
 def _hits(

@@ -16,10 +16,11 @@ class ChunkMatch:
     ``passages`` are the BM25 of those of its passages that matched, ``bm25`` that of the chunk as
     a whole, ``cosine`` is None where the chunk has no vector yet, ``counts`` says how often those
     passages have the words of the question, ``covered`` what share of the question the best one
-    has, ``asked`` are the definitions in it whose name stands in the question.
+    has, ``asked`` are the definitions in it whose name stands in the question, ``alike`` says how
+    alike the best name that it defines is to the question, None where that is not known yet.
     """
 
-    __slots__ = ("asked", "bm25", "cosine", "counts", "covered", "passages", "stored")
+    __slots__ = ("alike", "asked", "bm25", "cosine", "counts", "covered", "passages", "stored")
 
     def __init__(
         self,
@@ -30,7 +31,9 @@ class ChunkMatch:
         counts: Mapping[str, int] | None = None,
         covered: float = 0.0,
         asked: tuple[Definition, ...] = (),
+        alike: float | None = None,
     ) -> None:
+        self.alike = alike
         self.stored = stored
         self.passages = passages
         self.bm25 = bm25

@@ -61,7 +61,7 @@ def score_chunks(question: Question, file: FileMatch, alpha: float) -> list[floa
         score
         + of_meaning * weights["neighbour"] * neighbour
         + weights["named"] * bool(chunk.asked)
-        + weights["likeness"] * Likeness(question, chunk.stored.chunk.definitions).best
+        + weights["likeness"] * _alike(question, chunk)
         + weights["definitions"] * _definitions(chunk)
         + weights["lines"] * _lines(chunk)
         for score, neighbour, chunk in zip(scores, beside, chunks, strict=True)
@@ -96,6 +96,12 @@ def _best_neighbours(chunks: Sequence[ChunkMatch], meanings: Sequence[float]) ->
             best[upper] = max(best[upper], meanings[lower])
             best[lower] = max(best[lower], meanings[upper])
     return best
+
+
+def _alike(question: Question, chunk: ChunkMatch) -> float:
+    if chunk.alike is None:
+        chunk.alike = Likeness(question, chunk.stored.chunk.definitions).best
+    return chunk.alike
 
 
 def _definitions(chunk: ChunkMatch) -> float:

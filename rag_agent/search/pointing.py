@@ -61,9 +61,11 @@ def points_at_file(question: Question, path: str) -> float:
 
 def strangeness(question: Question) -> float:
     """Share of the names written as code in the question that no passage holds, in [0, 1]."""
-    names = [name for name in question.names if written_as_code(name)]
-    strange = [name for name in names if not question.absent.isdisjoint(words(name)[:1])]
-    return len(strange) / len(names) if names else 0.0
+    if question.strangeness is None:  # every file that is found is asked
+        names = [name for name in question.names if written_as_code(name)]
+        strange = [name for name in names if not question.absent.isdisjoint(words(name)[:1])]
+        question.strangeness = len(strange) / len(names) if names else 0.0
+    return question.strangeness
 
 
 def _folders_before(name: str, text: str, most: int) -> Iterator[str]:

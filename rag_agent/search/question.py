@@ -34,7 +34,7 @@ class Question:
     ``coverage``, with the rarity ``rarest``. ``gains`` are rarities times weights, ``weight`` is
     their sum; ``highest`` is the rarity of the rarest word. ``lower`` is the text and
     ``folded_names`` are the names, in lower case. ``likeness`` is what ``definitions`` found out of
-    defined names.
+    defined names, ``strangeness`` what ``pointing`` found out of the question's own, once it did.
     """
 
     __slots__ = (
@@ -50,6 +50,7 @@ class Question:
         "names",
         "rarest",
         "rarity",
+        "strangeness",
         "text",
         "weight",
         "words",
@@ -78,6 +79,7 @@ class Question:
         self.folded_names = frozenset(name.lower() for name in names)
         self._shares: dict[tuple[str, ...] | frozenset[str], float] = {}
         self.likeness: dict[str, tuple[float, float, Set[str]] | None] = {}
+        self.strangeness: float | None = None
         self._beginnings: dict[str, list[str]] = {}
         for word in words:
             if len(word) >= ALIKE:

@@ -123,7 +123,7 @@ def _of_class(name: str, *, asked: bool) -> Measure:
     return measure
 
 
-_DOCUMENT_WORDS = frozenset(
+DOCUMENT_WORDS = frozenset(
     words(
         "document documents documentation docs readme guide manual tutorial changelog release "
         "notes install installation faq note paper article chapter"
@@ -132,7 +132,7 @@ _DOCUMENT_WORDS = frozenset(
 
 
 def _is_prose(facts: Facts, *, asked: bool) -> float:
-    wants = not facts.question.words.keys().isdisjoint(_DOCUMENT_WORDS)
+    wants = not facts.question.words.keys().isdisjoint(DOCUMENT_WORDS)
     return float(facts.kind == "prose" and wants == asked)
 
 

@@ -74,10 +74,9 @@ def _by_vector(
     best: dict[int, tuple[int, float]] = {}
     while True:
         found = store.nearest(model, vector, wanted)
-        owners = {o.id: o.document.id for o in store.outlines([one for one, _ in found]).values()}
-        for chunk, cosine in found:
-            owner = owners.get(chunk, document_id)
-            if owner != document_id:
+        owners = store.owners([chunk for chunk, _ in found])[0].tolist()
+        for (chunk, cosine), owner in zip(found, owners, strict=True):
+            if owner not in (0, document_id):
                 best.setdefault(owner, (chunk, cosine))
         if len(best) >= limit or wanted >= total:
             break
@@ -96,8 +95,10 @@ def _by_card(
     """The first chunk of each further file, whose chunks have no vectors yet, but a card."""
     nearest = store.nearest_cards(model, vector, limit + len(known))
     found = [(document, cosine) for document, cosine in nearest if document not in known][:limit]
-    outlines = store.first_outlines([document for document, _ in found], 1).values()
-    first = {outline.document.id: outline.id for outline in outlines}
+    first: dict[int, int] = {}
+    chunks = store.first_chunks([document for document, _ in found], 1)
+    for chunk, owner in zip(chunks, store.owners(chunks)[0].tolist(), strict=True):
+        first[owner] = chunk
     return {document: (first[document], cosine) for document, cosine in found if document in first}
 
 

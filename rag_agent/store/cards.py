@@ -18,6 +18,9 @@ from rag_agent.store.folding import storable
 from rag_agent.store.records import PendingCard
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rag_agent.types import Chunk, Document, Matrix, Vector
 
 _REMEMBERED = 10_000  # cards, of 1.5 KB with 384 dimensions
@@ -149,8 +152,8 @@ def nearest(
 
 def cosines(
     database: Database, model_id: int, vector: Vector, document_ids: Sequence[int]
-) -> dict[int, float]:
-    """Raw cosine of the card of each of the documents that has one."""
+) -> NDArray[np.float64]:
+    """Raw cosine of the card of each of the documents, NaN where it has none."""
     import numpy as np
 
     dense.check_dim(database, model_id, len(vector))
@@ -163,17 +166,15 @@ def cosines(
                 missing = list(document_ids)
             known.update(dict.fromkeys(missing, b""))
             known.update(_embeddings(database, model_id, missing))
-    there = [number for number in document_ids if known[number]]
-    rows = np.frombuffer(b"".join([known[number] for number in there]), dtype="<f4")
-    rows = rows.reshape(len(there), len(vector))
+    without = bytes(4 * len(vector))
+    cards = b"".join([known[number] or without for number in document_ids])
+    rows = np.frombuffer(cards, dtype="<f4").reshape(len(document_ids), len(vector))
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * np.linalg.norm(vector)
-    # Row by row, so that equal cards are equally near.
+    # Row by row, so that equal cards are equally near. One of length 0 is near to nothing.
     products = np.einsum("ij,j->i", rows, vector)
-    return {
-        number: product / length
-        for number, product, length in zip(there, products.tolist(), lengths.tolist(), strict=True)
-        if length > 0  # a vector of length 0 has a cosine with nothing
-    }
+    found = np.full(len(rows), np.nan)
+    np.divide(products, lengths, out=found, where=lengths > 0)
+    return found
 
 
 def vector_of(database: Database, model_id: int, document_id: int) -> Vector | None:

@@ -17,9 +17,9 @@ import secrets
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rag_agent.late import LateLogger
 from rag_agent.store.connection import Database
@@ -72,6 +72,23 @@ def mapped(path: Path, least: int) -> Mapped | None:
         logger.info("%s is not used: %s", path.name, error)
         return None
     return Mapped(np.frombuffer(mapping, np.uint8), mapping)
+
+
+def columns(
+    data: NDArray[np.uint8], begin: int, layout: Sequence[tuple[np.dtype[np.generic], int]]
+) -> list[NDArray[Any]] | None:
+    """The columns that stand from ``begin`` on, of a type and a length each.
+
+    None if that is not what is there.
+    """
+    if len(data) != begin + sum(kind.itemsize * count for kind, count in layout):
+        return None
+    found = []
+    for kind, count in layout:
+        end = begin + kind.itemsize * count
+        found.append(data[begin:end].view(kind))
+        begin = end
+    return found
 
 
 def belongs(database: Database, key: str, mark: bytes) -> bool:

@@ -14,6 +14,9 @@ from rag_agent.store.filters import Filter
 from rag_agent.store.records import Pending
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rag_agent.types import Matrix, Vector
 
 logger = LateLogger(__name__)
@@ -200,8 +203,10 @@ def scan(
 
 def cosines(
     database: Database, model_id: int, vector: Vector, chunk_ids: Sequence[int]
-) -> dict[int, float]:
-    """Raw cosine of each of the chunks that has a vector."""
+) -> NDArray[np.float64]:
+    """Raw cosine of each of the chunks, NaN where it has no vector."""
+    import numpy as np
+
     check_dim(database, model_id, len(vector))
     known = matrix.current(database, model_id)
     if known is not None:
@@ -212,7 +217,8 @@ def cosines(
         "CROSS JOIN vectors AS v ON v.chunk_id = w.value AND v.model_id = ?",
         (blob(vector), json.dumps([int(chunk_id) for chunk_id in chunk_ids]), model_id),
     )
-    return dict(as_cosines(rows))
+    found = dict(as_cosines(rows))
+    return np.array([found.get(one, np.nan) for one in chunk_ids], dtype=np.float64)
 
 
 def vector_of(database: Database, model_id: int, chunk_id: int) -> Vector | None:

@@ -82,10 +82,11 @@ def match_paths(
     if k < 1 or not words:
         return []
     condition, bindings = roots.condition(database, where, chunks=False)
+    documents = "CROSS JOIN documents AS d ON d.id = f.rowid" if condition else ""
     return database.rows(
-        f"SELECT d.id, -bm25(paths_fts, {PATH_WEIGHTS[0]}, {PATH_WEIGHTS[1]}) AS score "
-        "FROM paths_fts AS f CROSS JOIN documents AS d ON d.id = f.rowid "
-        f"WHERE paths_fts MATCH ?{condition} ORDER BY score DESC, d.id LIMIT ?",
+        f"SELECT f.rowid, -bm25(paths_fts, {PATH_WEIGHTS[0]}, {PATH_WEIGHTS[1]}) AS score "
+        f"FROM paths_fts AS f {documents} "
+        f"WHERE paths_fts MATCH ?{condition} ORDER BY score DESC, f.rowid LIMIT ?",
         (any_of(words), *bindings, k),
     )
 

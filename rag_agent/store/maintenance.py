@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag_agent.store import history, lexical, matrix, segments
+from rag_agent.store import history, lexical, matrix, segments, voters
 from rag_agent.store.connection import Database
 from rag_agent.store.records import Counts
 
@@ -21,6 +21,7 @@ def refresh_statistics(database: Database) -> None:
     database.rows("PRAGMA optimize")
     matrix.refresh(database)
     segments.refresh(database)
+    voters.refresh(database)
     _release_space(database)
 
 
@@ -92,7 +93,7 @@ def counts(database: Database) -> Counts:
 
 def _size(database: Database) -> int:
     ours = [database.path.with_name(database.path.name + end) for end in ("", "-wal")]
-    copied = [*matrix.files(database), segments.path_for(database)]
+    copied = [*matrix.files(database), segments.path_for(database), voters.path_for(database)]
     return sum(_bytes(path) for path in [*ours, *copied])
 
 
@@ -153,4 +154,5 @@ def check(database: Database) -> list[str]:
 
 def damaged_copies(database: Database) -> list[str]:
     """Names of derived files that are not what was written; the next refresh writes them anew."""
-    return [path.name for path in (*matrix.damaged(database), *segments.damaged(database))]
+    copied = (*matrix.damaged(database), *segments.damaged(database), *voters.damaged(database))
+    return [path.name for path in copied]

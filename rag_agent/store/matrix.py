@@ -83,17 +83,23 @@ class Vectors:
         found = self._known(scores, places[np.argsort(-scores[places], kind="stable")])
         return list(found.items())[:k]
 
-    def cosines(self, vector: Vector, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """Raw cosine of each of the chunks that has a vector."""
+    def cosines(self, vector: Vector, chunk_ids: Sequence[int]) -> NDArray[np.float64]:
+        """Raw cosine of each of the chunks, NaN where there is none."""
         import numpy as np
 
+        cosines = np.full(len(chunk_ids), np.nan)
         if not len(self._sorted) or not vector.any():
-            return {}
+            return cosines
         wanted = np.array(chunk_ids, dtype=np.int64)
-        found = self._sorted.searchsorted(wanted)
-        found[found == len(self._sorted)] = 0
-        there = self._order[found[self._sorted[found] == wanted]]
-        return self._known(self._cosines(vector), there)
+        at = self._sorted.searchsorted(wanted)
+        at[at == len(self._sorted)] = 0
+        there = np.flatnonzero(self._sorted[at] == wanted)
+        places = self._order[at[there]]
+        cosines[there] = self._cosines(vector)[places]
+        for place in np.flatnonzero(cosines == 0).tolist():  # of length 0, or across
+            if not self._has_length(int(self._order[at[place]])):
+                cosines[place] = np.nan
+        return cosines
 
     def _cosines(self, vector: Vector) -> NDArray[np.float32]:
         """Of all vectors, whether they are still there or not."""
@@ -151,7 +157,7 @@ def _current(database: Database, model_id: int) -> Vectors | None:
     known_state, found = database.kept.get(key, (None, None))
     if known_state != state:
         copied = _open(database, model_id)
-        found = None if copied is None else _with_newer(database, model_id, copied, state[1])
+        found = None if copied is None else _with_newer(database, model_id, copied, *state)
         database.kept[key] = state, found
     known: Vectors | None = found
     return known
@@ -164,7 +170,8 @@ def _written(database: Database) -> int:
 
 
 def _present(database: Database, model_id: int, last: int | None = None) -> int:
-    condition, bindings = ("AND id <= ?", (last,)) if last is not None else ("", ())
+    # By "+" the index of chunks is read, and not the table, in which the vectors are.
+    condition, bindings = ("AND +id <= ?", (last,)) if last is not None else ("", ())
     return int(
         database.value(
             f"SELECT count(*) FROM vectors WHERE model_id = ? {condition}", (model_id, *bindings)
@@ -173,11 +180,12 @@ def _present(database: Database, model_id: int, last: int | None = None) -> int:
 
 
 def _with_newer(
-    database: Database, model_id: int, copied: Directions, present: int
+    database: Database, model_id: int, copied: Directions, written: int, present: int
 ) -> Vectors | None:
     import numpy as np
 
-    old = _present(database, model_id, copied.last)
+    is_last = written == copied.last
+    old = present if is_last else _present(database, model_id, copied.last)
     if present - old > NEWER:
         return None
     parts = [copied]
@@ -186,7 +194,7 @@ def _with_newer(
     living = None
     if old != len(copied.ids):
         rows = database.rows(
-            "SELECT id FROM vectors WHERE model_id = ? AND id <= ?", (model_id, copied.last)
+            "SELECT id FROM vectors WHERE model_id = ? AND +id <= ?", (model_id, copied.last)
         )
         there = np.array([row[0] for row in rows], dtype=np.int64)
         newer = np.ones(sum(len(part.ids) for part in parts[1:]), dtype=np.bool_)

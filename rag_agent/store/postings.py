@@ -1,20 +1,20 @@
 """Which passages hold a word and how often, told without reading their texts.
 
 FTS5 finds passages, but does not say how often they hold a word. This asks a copy of its index
-(``segments``); scores are those of FTS5's ``bm25()``, number for number (SQLite's fts5_aux.c), so
-that it makes no difference to a search which of the two is asked.
+(``segments``); scores are those of FTS5's ``bm25()``, so that it makes no difference to a search
+which of the two is asked.
 """
 
 from __future__ import annotations
 
-import math
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rag_agent.store import lexical, segments
+from rag_agent.store import bm25, lexical, segments
 from rag_agent.store.connection import Database
 from rag_agent.store.records import CountedPassages
 from rag_agent.tokens import runs, stems
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from rag_agent.store.segments import Segment
 
     Holders = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16]]
+    Owners = NDArray[np.int64]
 
-_K1, _B = 1.2, 0.75  # of FTS5
-_LEAST_RARITY = 1e-6  # of FTS5
 _REMEMBERED = 100  # words of the present question and of some before
 
 
@@ -54,6 +53,39 @@ def match(
     return CountedPassages(
         known.chunks[best].tolist(), known.counts(asked, best), known.lengths[best].astype(float)
     )
+
+
+def owners(database: Database, chunk_ids: Sequence[int]) -> Owners:
+    """Of each chunk its document and how many passages it has, of shape (2, chunks).
+
+    Both are 0 for a chunk that is gone.
+    """
+    import numpy as np
+
+    wanted = np.array(chunk_ids, dtype=np.int64)
+    with database.snapshot():
+        known = current(database)
+        if known is None:
+            return _owners_from_table(database, wanted)
+        found = known.owners(wanted)
+        missing = found[0] == 0  # it has no passages, or is gone
+        if missing.any():
+            found[:, missing] = _owners_from_table(database, wanted[missing])
+    return found
+
+
+def _owners_from_table(database: Database, wanted: NDArray[np.int64]) -> Owners:
+    import numpy as np
+
+    rows = database.rows(
+        "SELECT coalesce(c.document_id, 0), "
+        "       (SELECT count(*) FROM passages WHERE chunk_id = w.value) "
+        "FROM json_each(?) AS w LEFT JOIN document_chunks AS c ON c.id = w.value "
+        "ORDER BY w.key",
+        (json.dumps(wanted.tolist()),),
+    )
+    found: Owners = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    return found
 
 
 def _from_texts(found: Sequence[PassageMatch], asked: Sequence[str]) -> CountedPassages:
@@ -87,7 +119,7 @@ def _current(database: Database) -> Postings | None:
     state, found = database.kept.get("postings", (None, None))
     if state != (written, present):
         copied = segments.open_copy(database)
-        found = None if copied is None else _with_newer(database, copied, present)
+        found = None if copied is None else _with_newer(database, copied, written, present)
         database.kept["postings"] = ((written, present), found)
     known: Postings | None = found
     return known
@@ -99,10 +131,12 @@ def _state(database: Database) -> tuple[int, int]:
     return int(written or 0), int(database.value("SELECT count(*) FROM passages"))
 
 
-def _with_newer(database: Database, copied: Segment, present: int) -> Postings | None:
+def _with_newer(database: Database, copied: Segment, written: int, present: int) -> Postings | None:
     import numpy as np
 
-    old: int = database.value("SELECT count(*) FROM passages WHERE id <= ?", (copied.last,))
+    old = present
+    if written != copied.last:
+        old = database.value("SELECT count(*) FROM passages WHERE id <= ?", (copied.last,))
     if present - old > segments.NEWER:
         return None
     newer = None
@@ -135,12 +169,31 @@ class Postings:
         self.ids = np.concatenate([one.ids for one in self._segments])
         self.chunks = np.concatenate([one.chunks for one in self._segments])
         self.lengths = np.concatenate([one.lengths for one in self._segments])
+        documents = np.concatenate([one.documents for one in self._segments])
+        there = slice(None) if living is None else living
+        self._owned, first, self._passages = np.unique(
+            self.chunks[there], return_index=True, return_counts=True
+        )
+        self._owners = documents[there][first]
         sizes = np.concatenate([one.sizes for one in self._segments]).astype(np.float64)
         kept = sizes if living is None else sizes[living]
         self.total = len(kept)
         average = float(kept.sum()) / self.total if self.total else 1.0
-        self._norms = _K1 * (1 - _B + _B * sizes / (average or 1.0))
+        self._norms = bm25.norms(sizes, average)
         self._found: dict[str, Holders] = {}
+
+    def owners(self, chunk_ids: NDArray[np.int64]) -> Owners:
+        """As ``owners``."""
+        import numpy as np
+
+        found: Owners = np.zeros((2, len(chunk_ids)), dtype=np.int64)
+        if not len(self._owned):
+            return found
+        at = self._owned.searchsorted(chunk_ids)
+        at[at == len(self._owned)] = 0
+        found[0], found[1] = self._owners[at], self._passages[at]
+        found[:, self._owned[at] != chunk_ids] = 0
+        return found
 
     def is_whole(self) -> bool:
         """Whether all of it can still be read."""
@@ -167,12 +220,7 @@ class Postings:
         scores = np.zeros(len(self.ids))
         for word in asked:
             places, _, weights = self._of(word)
-            if not len(places):
-                continue
-            rarity = math.log((self.total - len(places) + 0.5) / (len(places) + 0.5))
-            gain = rarity if rarity > 0 else _LEAST_RARITY
-            often = weights.astype(np.float64)
-            scores[places] += gain * ((often * (_K1 + 1.0)) / (often + self._norms[places]))
+            bm25.add(scores, places, weights, self._norms, self.total)
         matched = np.flatnonzero(scores)
         if len(matched) > k:
             high = scores[matched]
@@ -200,9 +248,9 @@ class Postings:
         known = self._found.get(word)
         if known is not None:
             return known
-        hashed, parts, first = segments.hash_of(word), [], 0
+        parts, first = [], 0
         for segment in self._segments:
-            own = segment.slice_of(hashed)
+            own = segment.slice_of(word)
             places = segment.places[own].astype(np.int64) + first
             parts.append((places, segment.counts[own], segment.weights[own]))
             first += len(segment.ids)

@@ -20,11 +20,15 @@ from rag_agent.store.records import (
     Pending,
     PendingCard,
     Place,
+    ShownDocument,
     StoredChunk,
 )
 from rag_agent.types import Coverage, Definition, Link, Root, Skipped, StoredDocument
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rag_agent.store import (
         cards,
         dense,
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
         maintenance,
         postings,
         unmatched,
+        voters,
         writing,
     )
     from rag_agent.store.connection import VectorEngine
@@ -47,6 +52,7 @@ else:
     maintenance = LateModule("rag_agent.store.maintenance")
     postings = LateModule("rag_agent.store.postings")
     unmatched = LateModule("rag_agent.store.unmatched")
+    voters = LateModule("rag_agent.store.voters")
     writing = LateModule("rag_agent.store.writing")
 
 
@@ -121,8 +127,8 @@ class Reader:
         """The ``k`` (chunk id, raw cosine) nearest to the vector, highest first; exact."""
         return dense.nearest(self._database, model, vector, k, where)
 
-    def cosines(self, model: int, vector: Vector, chunk_ids: Sequence[int]) -> dict[int, float]:
-        """Raw cosine of each of these chunks that has a vector."""
+    def cosines(self, model: int, vector: Vector, chunk_ids: Sequence[int]) -> NDArray[np.float64]:
+        """Raw cosine of each of these chunks, NaN where it has no vector."""
         return dense.cosines(self._database, model, vector, chunk_ids)
 
     def chunk_vector(self, model: int, chunk_id: int) -> Vector | None:
@@ -151,8 +157,8 @@ class Reader:
 
     def card_cosines(
         self, model: int, vector: Vector, document_ids: Sequence[int]
-    ) -> dict[int, float]:
-        """Raw cosine of the card of each of these documents that has one."""
+    ) -> NDArray[np.float64]:
+        """Raw cosine of the card of each of these documents, NaN where it has none."""
         return cards.cosines(self._database, model, vector, document_ids)
 
     # Words
@@ -199,7 +205,7 @@ class Reader:
 
     def history_votes(self, words: Sequence[str], k: int = history.VOTERS) -> dict[int, float]:
         """How much commits that speak of these stems speak for each document, in [0, 1]."""
-        return history.votes(self._database, words, k)
+        return voters.votes(self._database, words, k)
 
     # Links, as written
 
@@ -304,7 +310,7 @@ class Reader:
         return reading.chunks(self._database, "c.document_id = ?", (document_id,), whole=True)
 
     def outlines(self, chunk_ids: Sequence[int]) -> dict[int, Outline]:
-        """Chunks by id without their texts, by document and place; those that are gone are absent.
+        """Chunks by id without their texts; those that are gone are absent.
 
         What was read is remembered until the index changes: questions of one session meet the same
         chunks again and again.
@@ -315,11 +321,25 @@ class Reader:
         """The texts of chunks by id; those that are gone are absent."""
         return reading.texts(self._database, chunk_ids)
 
-    def first_outlines(
+    def first_chunks(
         self, document_ids: Sequence[int], most: int, where: Filter | None = None
-    ) -> dict[int, Outline]:
-        """Outlines of the first chunks of documents, up to so many of each, by id."""
-        return reading.first_outlines(self._database, document_ids, most, where)
+    ) -> list[int]:
+        """Ids of the first chunks of documents, up to so many of each."""
+        return reading.first_chunks(self._database, document_ids, most, where)
+
+    def owners(self, chunk_ids: Sequence[int]) -> NDArray[np.int64]:
+        """Of each chunk its document's id and how many passages it has, of shape (2, chunks).
+
+        Both are 0 for a chunk that is gone.
+        """
+        return postings.owners(self._database, chunk_ids)
+
+    def shown(self, document_ids: Sequence[int]) -> dict[int, ShownDocument]:
+        """Documents by id under the paths they are shown with; those that are gone are absent.
+
+        What was read is remembered until the index changes.
+        """
+        return reading.shown(self._database, document_ids)
 
     def definitions(
         self, names: Sequence[str], where: Filter | None = None

@@ -11,6 +11,7 @@ from rag_agent.store.glance import GlancedChunk, GlancedDefinition
 from rag_agent.store.records import (
     DOCUMENT_COLUMNS,
     Outline,
+    ShownDocument,
     StoredChunk,
     group_definitions,
     group_passages,
@@ -147,6 +148,7 @@ def chunks(
 
 
 _OUTLINES = 20_000  # chunks that are remembered, at some 2 KB each
+_DOCUMENTS = 10_000  # with what their paths say some 5 KB each
 
 
 def texts(database: Database, chunk_ids: Sequence[int]) -> dict[int, str]:
@@ -163,68 +165,81 @@ def texts(database: Database, chunk_ids: Sequence[int]) -> dict[int, str]:
 def outlines(database: Database, chunk_ids: Sequence[int]) -> dict[int, Outline]:
     """As ``Store.outlines``."""
     with database.snapshot():
-        known: dict[int, tuple[tuple[int, int], Outline]] = database.remembered("outlines", dict)
+        known: dict[int, Outline] = database.remembered("outlines", dict)
         missing = [identifier for identifier in chunk_ids if identifier not in known]
         if missing:
             if len(known) > _OUTLINES:
                 known.clear()
                 missing = list(chunk_ids)
             known.update(_outlined(database, missing))
-    found = sorted(known[identifier] for identifier in set(chunk_ids) if identifier in known)
-    return {outline.id: outline for _, outline in found}
+    return {identifier: known[identifier] for identifier in chunk_ids if identifier in known}
 
 
-def first_outlines(
+def first_chunks(
     database: Database, document_ids: Sequence[int], most: int, where: filters.Filter | None = None
-) -> dict[int, Outline]:
-    """As ``Store.first_outlines``."""
+) -> list[int]:
+    """As ``Store.first_chunks``."""
     if not document_ids:
-        return {}
+        return []
     condition, bindings = roots.condition(database, where, chunks=True)
     ids = json.dumps([int(identifier) for identifier in document_ids])
+    rows = database.rows(
+        "SELECT id FROM (SELECT c.id, row_number() OVER ("
+        "    PARTITION BY c.document_id ORDER BY c.position) AS number "
+        "FROM json_each(?) AS w CROSS JOIN documents AS d ON d.id = w.value "
+        "CROSS JOIN document_chunks AS c ON c.document_id = d.id "
+        f"WHERE TRUE{condition}) WHERE number <= ?"
+        if condition
+        else "SELECT c.id FROM json_each(?) AS w CROSS JOIN document_chunks AS c "
+        "ON c.document_id = w.value AND c.position < ?",
+        (ids, *bindings, most),
+    )
+    return [identifier for (identifier,) in rows]
+
+
+def shown(database: Database, document_ids: Sequence[int]) -> dict[int, ShownDocument]:
+    """As ``Store.shown``."""
     with database.snapshot():
-        rows = database.rows(
-            "SELECT id FROM (SELECT c.id, row_number() OVER ("
-            "    PARTITION BY c.document_id ORDER BY c.position) AS number "
-            "FROM json_each(?) AS w CROSS JOIN documents AS d ON d.id = w.value "
-            "CROSS JOIN document_chunks AS c ON c.document_id = d.id "
-            f"WHERE TRUE{condition}) WHERE number <= ?"
-            if condition
-            else "SELECT c.id FROM json_each(?) AS w CROSS JOIN document_chunks AS c "
-            "ON c.document_id = w.value AND c.position < ?",
-            (ids, *bindings, most),
-        )
-        return outlines(database, [identifier for (identifier,) in rows])
+        known: dict[int, ShownDocument] = database.remembered("documents", dict)
+        missing = [identifier for identifier in document_ids if identifier not in known]
+        if missing:
+            if len(known) > _DOCUMENTS:
+                known.clear()
+                missing = list(document_ids)
+            paths = roots.Shown(database)
+            rows = database.rows(
+                f"SELECT {DOCUMENT_COLUMNS} FROM json_each(?) AS w "
+                "CROSS JOIN documents AS d ON d.id = w.value",
+                (json.dumps(missing),),
+            )
+            own = paths.roots
+            for row in rows:
+                document = stored_document(row, own)
+                path = paths.path(document.root.id, document.path)
+                known[document.id] = ShownDocument(document, path)
+    return {identifier: known[identifier] for identifier in document_ids if identifier in known}
 
 
-def _outlined(
-    database: Database, chunk_ids: Sequence[int]
-) -> dict[int, tuple[tuple[int, int], Outline]]:
+def _outlined(database: Database, chunk_ids: Sequence[int]) -> dict[int, Outline]:
     ids = (json.dumps(chunk_ids),)
     rows = database.rows(
-        "SELECT c.position, c.id, c.start_line, c.end_line, c.heading, "
-        "       (SELECT count(*) FROM passages WHERE chunk_id = c.id), "
-        f"{DOCUMENT_COLUMNS} FROM json_each(?) AS w "
-        "CROSS JOIN document_chunks AS c ON c.id = w.value "
-        "CROSS JOIN documents AS d ON d.id = c.document_id",
+        "SELECT c.document_id, c.id, c.start_line, c.end_line, c.heading, "
+        "       (SELECT count(*) FROM passages WHERE chunk_id = c.id) "
+        "FROM json_each(?) AS w CROSS JOIN document_chunks AS c ON c.id = w.value",
         ids,
     )
-    shown = roots.Shown(database)
-    documents: dict[int, tuple[StoredDocument, str]] = database.remembered("documents", dict)
+    documents = shown(database, [row[0] for row in rows])
     found = {}
-    for position, identifier, start, end, heading, passages, *columns in rows:
-        if columns[0] not in documents:
-            document = stored_document(columns, shown.roots)
-            documents[document.id] = document, shown.path(document.root.id, document.path)
+    for document_id, identifier, start, end, heading, passages in rows:
         chunk = GlancedChunk(identifier, start, end, heading, "", passages)
-        outline = Outline(identifier, chunk, *documents[columns[0]])
-        found[identifier] = (columns[0], position), outline
+        own = documents[document_id]
+        found[identifier] = Outline(identifier, chunk, own.document, own.shown_path)
     for identifier, *definition in database.rows(
         "SELECT n.chunk_id, n.name, n.kind, n.start_line, n.end_line "
         "FROM json_each(?) AS w CROSS JOIN definitions AS n ON n.chunk_id = w.value ORDER BY n.id",
         ids,
     ):
-        found[identifier][1].chunk.definitions.append(GlancedDefinition(*definition))
+        found[identifier].chunk.definitions.append(GlancedDefinition(*definition))
     return found
 
 

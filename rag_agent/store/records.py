@@ -97,6 +97,20 @@ class StoredChunk:
     passages: int = 0
 
 
+class ShownDocument:
+    """A document under the path that people and models see.
+
+    ``facts`` is what a search made of its path and kind, None until one did.
+    """
+
+    __slots__ = ("document", "facts", "shown_path")
+
+    def __init__(self, document: StoredDocument, shown_path: str) -> None:
+        self.document = document
+        self.shown_path = shown_path
+        self.facts: Any = None
+
+
 class Outline:
     """A chunk without its text: what a search knows of the hundreds that it compares.
 

@@ -1,10 +1,10 @@
 """A memory-mapped copy of the word index in columns, and the same of passages that came later.
 
-What ``copies`` says holds of the file. Layout: header; of each passage its id and its chunk
-(int64); of each word its hash, ascending, and where its postings begin (uint64, int64); of each
-posting its passage's place (int32), how often the text has the word, and how often the row has it
-with the weights of the columns (uint16); of each passage the words of its text and of its whole row
-(int32).
+What ``copies`` says holds of the file. Layout: header; of each passage its id, its chunk and its
+document (int64); of each word its hash, ascending, and where its postings begin (uint64, int64); of
+each posting its passage's place (int32), how often the text has the word, and how often the row has
+it with the weights of the columns (uint16); of each passage the words of its text and of its whole
+row (int32).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LARGEST = 500_000
 NEWER = 2_000  # passages that are counted as they come until the copy is written anew
 _KEY = "words"
 _HEADER = struct.Struct(f"<8s{copies.MARK}sQQQQ")  # magic, mark, passages, words, postings, last id
-_MAGIC = b"ragword1"
+_MAGIC = b"ragword2"
 _OF_TEXT, _OF_STEM, _OF_FOLDERS, _OF_NAMES = (int(one) for one in lexical.PASSAGE_WEIGHTS)
 _BATCH = 2_000  # passages
 _BLOCK = 500_000  # words of passages that are sorted at once, which takes 40 MB
@@ -51,6 +51,7 @@ class Segment:
         last: int,
         ids: NDArray[np.int64],
         chunks: NDArray[np.int64],
+        documents: NDArray[np.int64],
         hashes: NDArray[np.uint64],
         starts: NDArray[np.int64],
         places: NDArray[np.int32],
@@ -61,20 +62,25 @@ class Segment:
     ) -> None:
         self.last = last
         self.source: copies.Mapped | None = None  # whose bytes these are
-        self.ids, self.chunks = ids, chunks
+        self.ids, self.chunks, self.documents = ids, chunks, documents
         self.hashes, self.starts = hashes, starts
         self.places, self.counts, self.weights = places, counts, weights
         self.lengths, self.sizes = lengths, sizes
 
-    def slice_of(self, hashed: int) -> slice:
+    def slice_of(self, word: str) -> slice:
         """Where the postings of a word stand."""
-        import numpy as np
+        return slice_of(self.hashes, self.starts, word)
 
-        key = np.uint64(hashed)
-        place = int(self.hashes.searchsorted(key))
-        if place == len(self.hashes) or self.hashes[place] != key:
-            return slice(0, 0)
-        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+
+def slice_of(hashes: NDArray[np.uint64], starts: NDArray[np.int64], word: str) -> slice:
+    """Where the postings of a word stand; ``hashes`` ascend."""
+    import numpy as np
+
+    key = np.uint64(hash_of(word))
+    place = int(hashes.searchsorted(key))
+    if place == len(hashes) or hashes[place] != key:
+        return slice(0, 0)
+    return slice(int(starts[place]), int(starts[place + 1]))
 
 
 def path_for(database: Database) -> Path:
@@ -123,6 +129,7 @@ def open_copy(database: Database) -> Segment | None:
     layout = (
         (np.dtype("<i8"), passages),
         (np.dtype("<i8"), passages),
+        (np.dtype("<i8"), passages),
         (np.dtype("<u8"), terms),
         (np.dtype("<i8"), terms + 1),
         (np.dtype("<i4"), postings),
@@ -131,14 +138,11 @@ def open_copy(database: Database) -> Segment | None:
         (np.dtype("<i4"), passages),
         (np.dtype("<i4"), passages),
     )
-    size = _HEADER.size + sum(kind.itemsize * count for kind, count in layout)
-    if magic != _MAGIC or len(data) != size or not copies.belongs(database, _KEY, mark):
+    if magic != _MAGIC or not copies.belongs(database, _KEY, mark):
         return None
-    columns, begin = [], _HEADER.size
-    for kind, count in layout:
-        end = begin + kind.itemsize * count
-        columns.append(data[begin:end].view(kind))
-        begin = end
+    columns = copies.columns(data, _HEADER.size, layout)
+    if columns is None:
+        return None
     segment = Segment(last, *columns)
     segment.source = source
     return segment if _is_usable(segment) else None
@@ -163,14 +167,14 @@ def _write(database: Database, mark: bytes, stream: BinaryIO) -> None:
         _HEADER.pack(_MAGIC, mark, len(made.ids), len(made.hashes), len(made.places), made.last)
     )
     for column in (
-        *(made.ids, made.chunks, made.hashes, made.starts),
+        *(made.ids, made.chunks, made.documents, made.hashes, made.starts),
         *(made.places, made.counts, made.weights, made.lengths, made.sizes),
     ):
         stream.write(column.tobytes())
 
 
-# (id, chunk id, text, heading, path, names of the definitions that begin in it)
-_Row = tuple[int, int, str, str, str, Sequence[str]]
+# (id, chunk id, document id, text, heading, path, names of the definitions that begin in it)
+_Row = tuple[int, int, int, str, str, str, Sequence[str]]
 
 
 def passages_after(database: Database, after: int) -> Iterable[_Row]:
@@ -178,7 +182,7 @@ def passages_after(database: Database, after: int) -> Iterable[_Row]:
     while True:
         rows = database.rows(
             "SELECT p.id, p.chunk_id, p.start_line, p.end_line, p.begin, p.length, p.own_text, "
-            "       c.text, c.heading, d.path "
+            "       c.text, c.heading, d.path, d.id "
             "FROM passages AS p CROSS JOIN document_chunks AS c ON c.id = p.chunk_id "
             "CROSS JOIN documents AS d ON d.id = c.document_id "
             "WHERE p.id > ? ORDER BY p.id LIMIT ?",
@@ -194,10 +198,10 @@ def passages_after(database: Database, after: int) -> Iterable[_Row]:
             (json.dumps(sorted({row[1] for row in rows})),),
         ):
             names.setdefault(chunk_id, []).append((line, name))
-        for identifier, chunk_id, start, end, begin, length, own, text, heading, path in rows:
+        for identifier, chunk_id, start, end, begin, length, own, text, heading, path, doc in rows:
             defined = [name for line, name in names.get(chunk_id, ()) if start <= line <= end]
             passage = passage_text(text, begin, length, own)
-            yield identifier, chunk_id, passage, heading, path, defined
+            yield identifier, chunk_id, doc, passage, heading, path, defined
 
 
 class _Vocabulary(dict[str, int]):
@@ -213,18 +217,19 @@ def made_of(rows: Iterable[_Row], last: int) -> Segment:
     import numpy as np
 
     numbers = _Vocabulary()
-    ids, chunks = array("q"), array("q")
+    ids, chunks, documents = array("q"), array("q"), array("q")
     lengths, sizes = array("i"), array("i")
     blocks: list[_Block] = []
     entries = _Entries()
     number_of = numbers.__getitem__
-    for identifier, chunk_id, text, heading, path, names in rows:
+    for identifier, chunk_id, document_id, text, heading, path, names in rows:
         of_text = Counter(chain.from_iterable(map(stems, runs(text))))
         named = [word for name in (*names, heading) for word in words(name)]
         more = (*_beside(path), *((word, _OF_NAMES) for word in named))
         entries.places.extend([len(ids)] * (len(of_text) + len(more)))
         ids.append(identifier)
         chunks.append(chunk_id)
+        documents.append(document_id)
         lengths.append(of_text.total())
         sizes.append(of_text.total() + len(more))
         entries.terms.extend(map(number_of, of_text))
@@ -245,6 +250,7 @@ def made_of(rows: Iterable[_Row], last: int) -> Segment:
         ids[-1] if ids else last,
         np.array(ids, dtype="<i8"),
         np.array(chunks, dtype="<i8"),
+        np.array(documents, dtype="<i8"),
         hashes[order],
         *_by_word(blocks, ranks),
         np.array(lengths, dtype="<i4"),

@@ -85,3 +85,15 @@ def test_a_search_shows_the_next_file_in_the_place_of_a_copy(indexed: Any) -> No
     results = search(store, "parse_query", embedder=None, limit=2)
     assert [found.path for found in results] == ["src/parse.py", "src/other.py"]
     assert results.hits[0].copies == ("vendor/lib/parse.py",)
+
+
+def test_files_behind_many_copies_are_found(indexed: Any) -> None:
+    same = "def parse(query):\n    '''Parse the query string of an address.'''\n    return query\n"
+    files = {f"vendored/copy{number}/parse.py": same for number in range(60)}
+    others = {
+        f"lib/{name}.md": f"The {name} of a query is something that nobody parses, {name}. " * 4
+        for name in ("colour", "sound", "weight", "height", "smell")
+    }
+    results = search(indexed(files | others), "parse the query string", embedder=None, limit=6)
+    assert sorted(hit.path for hit in results.hits[1:]) == sorted(others)
+    assert len(results.hits[0].copies) == 59

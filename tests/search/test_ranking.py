@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_agent.search import dense, fusion, ranking
+from rag_agent.search import dense, fusion, measuring, ranking
 from rag_agent.search.candidates import find_candidates
 from rag_agent.search.columns import Candidates
 from rag_agent.search.facts import Corpus, Facts, corpus_of
@@ -107,6 +107,29 @@ def test_the_parts_of_scores_are_those_that_a_hook_has(
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_the_promising_files_have_the_scores_that_they_have_among_all(
+    store: Store, text: str
+) -> None:
+    files, corpus = _candidates(store, text)
+    everything = {one.file.shown_path: one.signals for one in Ranking(files, 0.4, corpus)}
+    some = Ranking(files, 0.4, corpus, most=6)
+    assert min(6, len(everything)) <= len(some) <= len(everything)
+    for one in some:
+        assert one.signals == pytest.approx(everything[one.file.shown_path], abs=1e-12)
+    best = list(everything)[:2]
+    assert [one.file.shown_path for one in some[:2]] == best
+
+
+def test_a_name_that_only_the_path_has_makes_a_file_promising(indexed: Any) -> None:
+    prose = "The socket cache keeps sockets. A cache of sockets is a socket cache.\n" * 3
+    many = {f"src/part{number}.py": f"# {prose}" for number in range(60)}
+    store = indexed(many | {"src/socket_cache.py": "def run():\n    return 1\n"})
+    files, corpus = _candidates(store, "socket cache")
+    promising = {one.file.shown_path for one in Ranking(files, 0.4, corpus, most=10)}
+    assert "src/socket_cache.py" in promising
+
+
 def test_what_is_linked_with_the_start_of_a_search_gains_by_how_near_it_is(store: Store) -> None:
     files, corpus = _candidates(store, QUESTIONS[0])
     gains = {s.file.document.id: s.signals.get("links", 0.0) for s in Ranking(files, 0.4, corpus)}
@@ -134,8 +157,9 @@ def test_files_that_are_alike_stand_in_the_order_of_their_paths(indexed: Any) ->
 
 
 def _with(signal: Signal, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (ranking, fusion):
+    for module in (ranking, measuring, fusion):
         monkeypatch.setattr(module, "SIGNALS", (*SIGNALS, signal))
+    for module in (ranking, fusion):
         monkeypatch.setattr(module, "HYBRID", {**HYBRID, signal.key: (0.3, 0.1, 0.2)})
         monkeypatch.setattr(module, "WORDS_ONLY", {**WORDS_ONLY, signal.key: (0.3, 0.1, 0.2)})
 
@@ -154,10 +178,10 @@ def test_a_new_signal_is_one_row_and_counts(
     files, corpus = _candidates(indexed(_files()), QUESTIONS[0])
     before = [one.score for one in Ranking(files, 0.4, corpus)]
     _with(signal, monkeypatch)
-    names, parts = ranking.score(files, 0.4, corpus)
+    scores = ranking.score(files, 0.4, corpus)
     loops = fusion.score(files.question, list(files), 0.4, corpus)
     for place, own in enumerate(loops):
-        table = dict(zip(names, parts[:, place].tolist(), strict=True))
+        table = dict(zip(scores.names, scores.parts[:, place].tolist(), strict=True))
         assert {name: value for name, value in table.items() if value} == pytest.approx(own)
     assert [one.score for one in Ranking(files, 0.4, corpus)] != before
 
@@ -168,10 +192,10 @@ def test_a_search_gathers_no_facts_file_by_file(
     files, corpus = _candidates(indexed(_files()), QUESTIONS[0])
     light, heavy, _ = NEW
     gathered: list[object] = []
-    monkeypatch.setattr(ranking, "Facts", lambda *given: gathered.append(given) or Facts(*given))
+    monkeypatch.setattr(measuring, "Facts", lambda *given: gathered.append(given) or Facts(*given))
     _with(light, monkeypatch)  # of path, kind and question alone
     ranking.score(files, 0.4, corpus)
-    # It would not be wrong, but slow: a signal that looks at more deserves a column in ranking.py.
+    # It would not be wrong, but slow: a signal that looks at more deserves a column in measuring.
     assert gathered == []
     _with(heavy, monkeypatch)
     ranking.score(files, 0.4, corpus)

@@ -258,7 +258,7 @@ def test_a_filter_agrees_with_a_predicate_wherever_it_is_used(terms: Terms, fill
     nearest = filled.nearest(1, question, 100, where)
     by_vector = filled.chunks([chunk_id for chunk_id, _ in nearest]).values()
     assert {(stored.chunk.path, stored.chunk.start) for stored in by_vector} == expected
-    first = filled.first_outlines(everything, 100, where).values()
+    first = filled.outlines(filled.first_chunks(everything, 100, where)).values()
     assert {(one.document.path, one.chunk.start) for one in first} == expected
     by_path = filled.match_paths(
         ["appl", "py", "md", "ts", "tsx", "csv", "src", "d", "pdf"], 100, where

@@ -11,7 +11,7 @@ def test_an_outline_says_of_a_chunk_all_but_its_text(store: Store, root: Root, p
     put(store, root, "a.py", "def three")
     whole = store.chunks(range(1, 9))
     found = store.outlines([3, 2, 1, 99])
-    assert list(found) == list(whole) == [1, 2, 3]
+    assert list(found) == [3, 2, 1]
     for identifier, outline in found.items():
         stored = whole[identifier]
         assert outline.document == stored.document
@@ -25,18 +25,33 @@ def test_an_outline_says_of_a_chunk_all_but_its_text(store: Store, root: Root, p
     assert store.texts([3, 1, 99]) == {3: "def three", 1: "def one"}
 
 
-def test_the_first_outlines_of_documents_are_those_at_their_beginnings(
+def test_the_first_chunks_of_documents_are_those_at_their_beginnings(
     store: Store, root: Root, put: Any
 ) -> None:
     first = put(store, root, "a.md", *[f"text {number}" for number in range(5)])
     second = put(store, root, "b.md", "other")
-    found = store.first_outlines([second, first], 2)
+    found = store.outlines(store.first_chunks([second, first], 2))
     assert [(one.document.path, one.chunk.start) for one in found.values()] == [
+        ("b.md", 1),
         ("a.md", 1),
         ("a.md", 2),
-        ("b.md", 1),
     ]
-    assert store.first_outlines([], 2) == {}
+    assert store.first_chunks([], 2) == []
+
+
+def test_chunks_know_their_documents_and_how_many_passages_they_have(
+    store: Store, root: Root, put: Any
+) -> None:
+    first = put(store, root, "a.md", "one", "two")
+    second = put(store, root, "b.md", "three")
+    assert store.owners([3, 99, 1]).tolist() == [[second, 0, first], [1, 0, 1]]
+    assert store.owners([]).tolist() == [[], []]
+    shown = store.shown([second, first, 99])
+    assert [(one.document.path, one.shown_path) for one in shown.values()] == [
+        ("b.md", "b.md"),
+        ("a.md", "a.md"),
+    ]
+    assert store.shown([first])[first] is shown[first]
 
 
 def test_an_outline_follows_what_another_connection_writes(

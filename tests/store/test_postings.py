@@ -108,7 +108,7 @@ def test_writing_a_copy_takes_twenty_bytes_a_word_of_a_passage(
 
     def peak(passages: int) -> int:
         texts = (" ".join(numbers.choice(words, size=100, replace=False)) for _ in range(passages))
-        rows = ((number, number, text, "", "a.md", ()) for number, text in enumerate(texts, 1))
+        rows = ((number, number, 1, text, "", "a.md", ()) for number, text in enumerate(texts, 1))
         tracemalloc.start()
         segments.made_of(rows, 0)
         _, most = tracemalloc.get_traced_memory()
