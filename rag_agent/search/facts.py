@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from rag_agent.search.definitions import Likeness, weight_of, written_as_code
 from rag_agent.search.lexical import bm25_of_file
 from rag_agent.search.path_classes import path_facts
-from rag_agent.tokens import words
+from rag_agent.tokens import query_words, words
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from rag_agent.search.question import Question
     from rag_agent.store import Store
     from rag_agent.store.glance import Glance
-    from rag_agent.types import Kind
+    from rag_agent.types import Kind, StoredDocument
 
 PLACES = 3  # of its best places as many speak for a file
 
@@ -49,8 +50,9 @@ class Facts:
     of all that matched. ``covered`` are shares of the question by rarity. ``asked`` are the
     weights of the definitions that the question names, ``named_as_code`` is high for the few
     definitions of a name that can be nothing else. ``common`` is how common the language of code is
-    here. ``size`` counts the file's chunks, ``defined``
-    the definitions in those that are candidates. What is not known is None.
+    here. ``titled`` is the share of a document's title that the question has. ``size`` counts the
+    file's chunks, ``defined`` the definitions in those that are candidates. What is not known is
+    None.
     """
 
     __slots__ = (
@@ -75,6 +77,7 @@ class Facts:
         "path",
         "question",
         "size",
+        "titled",
         "whole",
     )
 
@@ -114,8 +117,20 @@ class Facts:
             ),
             default=0.0,
         )
+        self.titled: float = titled(question, document)
         named = [found for chunk in file.chunks for found in chunk.asked]
         self.asked: list[float] = [weight_of(found, question) for found in named]
         self.named_as_code: float = max(
             (1.0 for found in named if written_as_code(found.name)), default=0.0
         )
+
+
+def titled(question: Question, document: StoredDocument) -> float:
+    """The share of a document's title that the question has; what is no document has none."""
+    return question.share_of(title_words(document.title)) if document.kind == "prose" else 0.0
+
+
+@lru_cache(maxsize=10_000)
+def title_words(title: str) -> tuple[str, ...]:
+    """The words of a title that carry meaning."""
+    return tuple(query_words(title))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from rag_agent.search.facts import title_words
 from rag_agent.search.lexical import path_words
 from rag_agent.search.path_classes import PathFacts, path_facts
 from rag_agent.search.question import ALIKE
@@ -23,13 +24,14 @@ class HeadFacts:
     and ``length`` how many they are. ``names`` are all words of the path, ``beginnings`` what those
     begin with that are compared by their beginnings. ``group`` is its kind with the classes of its
     path. ``row`` are numbers for columns: chunks, shortness of the name, whether it is a plain
-    name, depth.
+    name, depth. ``title`` are the words of a document's title.
     """
 
-    __slots__ = ("beginnings", "counts", "group", "kind", "length", "names", "path", "row")
+    __slots__ = ("beginnings", "counts", "group", "kind", "length", "names", "path", "row", "title")
 
-    def __init__(self, path: str, kind: Kind, chunks: int) -> None:
+    def __init__(self, path: str, kind: Kind, chunks: int, title: str) -> None:
         self.kind = kind
+        self.title = title_words(title) if kind == "prose" else ()
         self.path: PathFacts = path_facts(path)
         self.group = (self.path.classes, kind)
         counted = path_words(path)
@@ -51,7 +53,7 @@ def facts_of(head: ShownDocument) -> HeadFacts:
     facts: HeadFacts | None = head.facts
     if facts is None:
         document = head.document
-        facts = head.facts = _facts(document.path, document.kind, document.chunks)
+        facts = head.facts = _facts(document.path, document.kind, document.chunks, document.title)
     return facts
 
 

@@ -63,7 +63,7 @@ _SCALES: Mapping[str, Callable[[Floats], Floats]] = {
 def of_all(files: Candidates, corpus: Corpus) -> Columns:
     """What is known of every candidate without reading what its chunks define, not scaled yet."""
     chunks, shortness, plain, depth = np.array([facts.row for facts in files.facts]).T
-    shares = corpus.languages
+    question, shares = files.question, corpus.languages
     return {
         **_of_words(files, chunks),
         **_of_meaning(files),
@@ -72,6 +72,9 @@ def of_all(files: Candidates, corpus: Corpus) -> Columns:
         "file name: short name": shortness,
         "kind of file: plain name": plain,
         "kind of file: depth": depth,
+        "defined names: title": np.array(
+            [question.share_of(facts.title) if facts.title else 0.0 for facts in files.facts]
+        ),
         "folders: path": files.by_path,
         "commits: commits": files.commits,
         "links: link distance": files.near,

@@ -22,9 +22,8 @@ questions 0.999 are among them (the worst, claude_docs by words alone, has 0.99)
 # the question gives: so many for each. Of their words nothing may have been found.
 _NAMED, _NAME = 8, "definition: definition"
 
-# What stands for the words of a path while these are not compared, and what it counts for them.
-_PATH, _PATHS_IN_CODE = "folders: path", 3.0
-_PATHS_IN_PROSE = "folders: question in path"
+# What stands for the words of a path while these are not compared, and how often it counts then.
+_PATH, _TIMES = "folders: path", 3.0
 
 
 class Scores:
@@ -118,8 +117,7 @@ class _Weights:
     def promise(self, values: Columns, files: Places) -> Floats:
         """The scores of some files as far as they are known, with a guess at what paths give."""
         keys = [signal.key for signal in self._used]
-        in_code = (_PATHS_IN_CODE - 1) * self._in_code[keys.index(_PATH)]
-        in_prose = self._in_prose[keys.index(_PATHS_IN_PROSE)]
-        guess = np.where(self._is_prose[files], in_prose, in_code) * values[_PATH]
+        in_code = (_TIMES - 1) * self._in_code[keys.index(_PATH)]
+        guess = np.where(self._is_prose[files], 0.0, in_code) * values[_PATH]
         promise: Floats = self.gains(values, files)[1].sum(axis=0) + guess
         return promise

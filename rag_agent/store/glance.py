@@ -41,6 +41,7 @@ class GlancedFile:
         "sha256",
         "shown_path",
         "size",
+        "title",
     )
 
     def __init__(
@@ -51,6 +52,7 @@ class GlancedFile:
         shown_path: str,
         absolute: str,
         language: str,
+        title: str,
         chunks: int,
         size: int,
         mtime_ns: int,
@@ -62,6 +64,7 @@ class GlancedFile:
         self.shown_path = shown_path
         self.absolute = absolute
         self.language = language
+        self.title = title
         self.chunks = chunks
         self.size = size
         self.mtime_ns = mtime_ns
@@ -191,8 +194,8 @@ class Glance:
         """Documents by id."""
         shown = roots.Shown(self._database)
         rows = self._database.rows(
-            "SELECT d.id, d.root_id, d.path, d.kind, d.language, d.chunks, d.size, d.mtime_ns, "
-            "       d.sha256 "
+            "SELECT d.id, d.root_id, d.path, d.kind, d.language, d.title, d.chunks, d.size, "
+            "       d.mtime_ns, d.sha256 "
             "FROM json_each(?) AS w CROSS JOIN documents AS d ON d.id = w.value",
             (json.dumps(list(document_ids)),),
         )
@@ -204,10 +207,11 @@ class Glance:
                 shown.path(root, path),
                 shown.absolute(root, path),
                 language,
+                title,
                 chunks,
                 *source,
             )
-            for identifier, root, path, kind, language, chunks, *source in rows
+            for identifier, root, path, kind, language, title, chunks, *source in rows
         }
 
     def chunks(self, chunk_ids: Collection[int]) -> dict[int, GlancedChunk]:

@@ -31,10 +31,11 @@ def file(
     kind: Kind = "code",
     card: float | None = None,
     path: str = "src/a.py",
+    title: str = "",
 ) -> FileMatch:
     """A file whose first chunk has all the passages, and one chunk for each cosine."""
     document = StoredDocument(
-        1, Root(1, "/r"), path, kind, "python", "", Source(1, 1, ""), len(cosines), False
+        1, Root(1, "/r"), path, kind, "python", title, Source(1, 1, ""), len(cosines), False
     )
     stored = StoredChunk(1, document, Chunk(path, 1, 9, "text"), path)
     chunks = [
@@ -125,6 +126,24 @@ def test_the_tables_name_signals_and_meaning_has_no_weight_in_words_alone() -> N
     assert set(KEYS) >= OF_PROSE
     for table in (HYBRID, WORDS_ONLY):
         assert {key for key, weights in table.items() if weights[2]} <= OF_PROSE
+
+
+def test_a_document_counts_for_its_title() -> None:
+    titled, longer, plain = [
+        file([5.0], kind="prose", path="a.md", title=title)
+        for title in ("Needles, the needle", "A needle in a haystack", "")
+    ]
+    assert measured([titled, longer, plain], "defined names: title") == pytest.approx([1, 0.5, 0])
+    best, second, last = scores([titled, longer, plain])
+    assert best > second > last
+    assert measured([file([5.0], title="The needle")], "defined names: title") == [0.0]  # code
+
+
+def test_folders_say_nothing_of_a_document() -> None:
+    named, other = scores(
+        [file([5.0], kind="prose", path=f"{folder}/a.md") for folder in ("needle", "thread")]
+    )
+    assert named == pytest.approx(other)
 
 
 def test_a_test_yields_to_what_it_tests() -> None:
