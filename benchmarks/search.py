@@ -16,7 +16,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -68,7 +68,7 @@ def _indexed(folder: Path, kept: Path) -> Path:
     with rag_agent.open(folder, environ={paths.VARIABLE: str(kept.resolve())}) as index:
         report = index.sync(folder)
         if report.pending:
-            sys.exit(f"{report.pending} chunks have no vector: {index.model_problem}")
+            sys.exit(f"{report.pending} chunks have no vector: {index.status().model_problem}")
         return paths.database(index.folder)
 
 
@@ -100,7 +100,7 @@ def _measure(store: Store, embedder: Embedder, asked: Sequence[str]) -> float:
     alone: list[float] = []
     whole: list[float] = []
     for turn, question in enumerate(asked):
-        rows = [
+        rows: list[tuple[list[float], Callable[[], object]]] = [
             (alone, partial(embedder.embed_query, question)),
             (whole, partial(search, store, question, embedder=embedder)),
         ]

@@ -162,7 +162,8 @@ def logistic(table: np.ndarray, target: np.ndarray, sample: np.ndarray) -> np.nd
         slope = scaled.T @ (sample * (chance - target)) + ridge * weights
         curve = (scaled.T * (sample * chance * (1 - chance))) @ scaled + np.diag(ridge + 1e-9)
         weights = weights - np.linalg.solve(curve, slope)
-    return weights[:-1] / spread
+    found: np.ndarray = weights[:-1] / spread
+    return found
 
 
 def judge_of(weights: Sequence[float], bias: float) -> Judge:

@@ -122,14 +122,12 @@ def content(store: Path) -> Iterator[str]:
             for path, document in sorted(opened.documents(root).items()):
                 yield f"{path} {document.source.sha256}"
                 chunks = opened.chunks_of(document.id)
-                cosines = (
-                    opened.cosines(model, probe, [chunk.id for chunk in chunks])
-                    if model is not None
-                    else {}
-                )
-                for stored in chunks:
+                ids = [chunk.id for chunk in chunks]
+                cosines = [float("nan")] * len(ids)
+                if model is not None:
+                    cosines = opened.cosines(model, probe, ids).tolist()
+                for stored, cosine in zip(chunks, cosines, strict=True):
                     chunk = stored.chunk
-                    cosine = cosines.get(stored.id)
                     yield f"{chunk.start}-{chunk.end} {chunk.heading} {cosine:.5f} {chunk.text}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from heapq import nlargest
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,6 +115,7 @@ def _unseen(sources: Sequence[Mapping[int, float]], seen: Set[int]) -> list[int]
     """The best documents that only their paths or the commits that changed them found."""
     unseen: dict[int, None] = {}
     for scores in sources:
-        missing = (document for document in scores if document not in seen)
-        unseen.update(dict.fromkeys(nlargest(_UNSEEN, missing, key=scores.__getitem__)))
+        # Of equals the first: that sums of votes are rounded otherwise must make no difference.
+        missing = [(-round(score, 9), one) for one, score in scores.items() if one not in seen]
+        unseen.update(dict.fromkeys(document for _, document in nsmallest(_UNSEEN, missing)))
     return [*unseen]

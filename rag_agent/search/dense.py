@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from rag_agent.errors import EmbedError
@@ -33,14 +34,23 @@ class Reading:
         self._embedder = embedder
         self._model = model
         self._text = text
-        # A pool for this one question: what is left of it in a process that forked is none's loss.
-        pool = ThreadPoolExecutor(1, thread_name_prefix="rag_agent-question")
-        self._found = pool.submit(self._embed)
-        pool.shutdown(wait=False)
+        self._found: Future[tuple[Meaning | None, Sequence[str]]] = Future()
+        try:
+            Thread(target=self._run, name="rag_agent-question").start()
+        except RuntimeError:  # there are too many already, or the interpreter is about to end
+            self._run()
 
     def result(self) -> tuple[Meaning | None, Sequence[str]]:
         """The meaning; without one a sentence that says why."""
         return self._found.result()
+
+    def _run(self) -> None:
+        try:
+            found = self._embed()
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            self._found.set_exception(error)
+        else:
+            self._found.set_result(found)
 
     def _embed(self) -> tuple[Meaning | None, Sequence[str]]:
         try:

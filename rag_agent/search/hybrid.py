@@ -60,16 +60,17 @@ def search(
         raise QueryError(f"limit is {limit}; ask for at least 1 hit")
     alpha = (options or SearchOptions()).alpha
     narrowed = filters.compile(where)
-    reading = read_meaning(store, embedder, query)
-    question, notes = read_question(store, query)
-    unread: Sequence[str] = ()
     starts = filters.boosts(where)
+    question, notes = read_question(store, query)
+    reading = read_meaning(store, embedder, question.text)
+    unread: Sequence[str] = ()
     with store.snapshot():
         linked = nearness(store, starts) if starts else None
         files = find_candidates(store, question, reading, narrowed, linked)
         corpus = corpus_of(store)
-        # Twice as many as are wanted, for some may turn out to be copies of others.
-        promising = max(ranking.PROMISING, 2 * limit, 2 * reranking.top if reranking else 0)
+        # Twice as many as are wanted, for some may turn out to be copies of others. A reranker
+        # takes so much longer that it may have all at once.
+        promising = len(files) if reranking else max(ranking.PROMISING, 2 * limit)
         for most in (promising, len(files)):
             ranked: Sequence[Scored] = Ranking(files, alpha, corpus, most)
             if reranking:

@@ -67,6 +67,7 @@ def of_all(files: Candidates, corpus: Corpus) -> Columns:
     return {
         **_of_words(files, chunks),
         **_of_meaning(files),
+        **_of_paths(files),
         **_of_classes(files),
         **_of_asked(files),
         "file name: short name": shortness,
@@ -99,7 +100,7 @@ class Read:
         self.candidates = candidates
         chunks = candidates.chunks_of(files)
         found = candidates.outlines(chunks)
-        owners = candidates.file_of[chunks]
+        owners: Places = candidates.file_of[chunks]
         self.outlines: list[Outline] = [outline for outline in found if outline is not None]
         if len(self.outlines) < len(found):
             owners = owners[[outline is not None for outline in found]]
@@ -113,7 +114,7 @@ class Read:
 
 def of_some(read: Read, corpus: Corpus, known: Collection[str]) -> Columns:
     """What is not ``known`` of these files yet, not scaled."""
-    columns = {**_of_paths(read), **_of_names(read)}
+    columns = _of_names(read)
     others = [signal for signal in SIGNALS if signal.key not in columns and signal.key not in known]
     views = [_view(read, place, corpus) for place in range(len(read.files))] if others else []
     for signal in others:
@@ -231,16 +232,17 @@ _OF_CLASSES = _rows(
 )
 
 
-def _of_paths(read: Read) -> Columns:
-    question, candidates = read.candidates.question, read.candidates
-    heads = [candidates.facts[file] for file in read.files.tolist()]
-    views = [_View(question, facts.path, facts.kind) for facts in heads]
+def _of_paths(files: Candidates) -> Columns:
+    question = files.question
+    views = [_View(question, facts.path, facts.kind) for facts in files.facts]
     sharing = [
-        place for place, facts in enumerate(heads) if question.shares(facts.names, facts.beginnings)
+        place
+        for place, facts in enumerate(files.facts)
+        if question.shares(facts.names, facts.beginnings)
     ]
     columns = {}
     for key, measure in _SHARED.items():
-        columns[key] = np.zeros(len(heads))
+        columns[key] = np.zeros(len(files))
         columns[key][sharing] = [measure(views[place]) for place in sharing]
     for key, measure in _WRITTEN.items():
         columns[key] = np.array([measure(view) for view in views], dtype=np.float64)

@@ -14,16 +14,12 @@ from rag_agent.search.measuring import Columns, Read
 from rag_agent.search.signals import PARTS, SIGNALS, Signal
 from rag_agent.search.weights import HYBRID, WORDS_ONLY
 
-PROMISING = 40
-"""Files that are compared by everything. Of the ten that are best in the end, on all sets of
-questions 0.999 are among them (the worst, claude_docs by words alone, has 0.99)."""
+PROMISING = 60
+"""Files whose definitions are read and compared, and all that are as promising as the last."""
 
-# Files that are compared in any case, as their paths are best, or what they define of names that
-# the question gives: so many for each. Of their words nothing may have been found.
+# Files that are compared in any case, as they define names that the question gives: of their words
+# nothing may have been found.
 _NAMED, _NAME = 8, "definition: definition"
-
-# What stands for the words of a path while these are not compared, and how often it counts then.
-_PATH, _TIMES = "folders: path", 3.0
 
 
 class Scores:
@@ -41,13 +37,12 @@ class Scores:
 
 
 def score(files: Candidates, alpha: float, corpus: Corpus, most: int | None = None) -> Scores:
-    """The scores of the ``most`` promising files and of those with the best names, or of all.
+    """The scores of the ``most`` promising files and some more, or of all.
 
-    Which files are promising is said by all that is known without reading what their chunks define
-    and without comparing words of their paths, for which the BM25 of the path stands.
+    Which files are promising is said by all that is known without reading what their chunks define.
     """
     if not len(files):
-        return Scores(np.arange(0), list(PARTS), np.zeros((len(PARTS), 0)))
+        return _nothing()
     values = measuring.scale(measuring.of_all(files, corpus))
     is_hybrid = any(not np.isnan(values[key]).all() for key in fusion.MEANINGS)
     if is_hybrid:
@@ -55,15 +50,24 @@ def score(files: Candidates, alpha: float, corpus: Corpus, most: int | None = No
     weights = _Weights(files, alpha, is_hybrid=is_hybrid)
     chosen: Places = np.arange(len(files))
     if most is not None and most < len(files):
-        promising = np.argpartition(-weights.promise(values, chosen), most)[:most]
-        named = [
-            np.argsort(-values[key], kind="stable")[: min(most, _NAMED)] for key in (_PATH, _NAME)
-        ]
-        chosen = np.unique(np.concatenate([promising, *named]))
+        chosen = _promising(weights.gains(values, chosen)[1].sum(axis=0), values[_NAME], most)
     read = Read(files, chosen)
+    if not len(read.files):  # a damaged copy of the words put all chunks elsewhere
+        return _nothing()
     values = {key: column[read.files] for key, column in values.items()}
     values |= measuring.scale(measuring.of_some(read, corpus, values.keys()))
     return Scores(read.files, list(PARTS), weights.parts(values, read.files))
+
+
+def _nothing() -> Scores:
+    return Scores(np.arange(0), list(PARTS), np.zeros((len(PARTS), 0)))
+
+
+def _promising(promise: Floats, named: Floats, most: int) -> Places:
+    """The best by either, and whatever is as good as the last by the first: copies go together."""
+    least = np.partition(promise, -most)[-most]
+    by_name = np.argsort(-named, kind="stable")[:_NAMED]
+    return np.union1d(np.flatnonzero(promise >= least), by_name[named[by_name] > 0])
 
 
 def scaled(files: Candidates, corpus: Corpus) -> Columns:
@@ -113,11 +117,3 @@ class _Weights:
         sums = np.zeros((len(names), len(files)))
         np.add.at(sums, [names.index(signal.part) for signal in used], gains)
         return sums
-
-    def promise(self, values: Columns, files: Places) -> Floats:
-        """The scores of some files as far as they are known, with a guess at what paths give."""
-        keys = [signal.key for signal in self._used]
-        in_code = (_TIMES - 1) * self._in_code[keys.index(_PATH)]
-        guess = np.where(self._is_prose[files], 0.0, in_code) * values[_PATH]
-        promise: Floats = self.gains(values, files)[1].sum(axis=0) + guess
-        return promise

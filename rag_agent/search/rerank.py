@@ -39,7 +39,7 @@ class Reranking:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._model = model
-        self.top = top
+        self._top = top
         self._seconds = seconds
         self._clock = clock
         self._left = seconds
@@ -55,7 +55,7 @@ class Reranking:
         that it had, since the model's own are on another scale than those of the rest; the signal
         "reranker" of a file is what that gives to it or takes from it.
         """
-        best = ranked[: self.top]
+        best = ranked[: self._top]
         if len(best) < 2:
             return list(ranked), ()
         reranker = self._model.get()
@@ -70,7 +70,7 @@ class Reranking:
             return list(ranked), (self._why_not_read(read, len(texts)),)
         order = sorted(range(len(best)), key=lambda place: -self._known[texts[place]])
         moved = [_with_score(best[place], at.score) for place, at in zip(order, best, strict=True)]
-        return [*moved, *ranked[self.top :]], ()
+        return [*moved, *ranked[self._top :]], ()
 
     def _read(self, reranker: Reranker, query: str, texts: Sequence[str]) -> int:
         """How many of the texts the model has read when it ends, or when the time does."""

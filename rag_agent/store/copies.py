@@ -97,6 +97,11 @@ def belongs(database: Database, key: str, mark: bytes) -> bool:
     return known is not None and known.encode("ascii").partition(b" ")[0] == mark
 
 
+def written(database: Database, key: str) -> str:
+    """Tells apart any two copies that were written."""
+    return str(database.value("SELECT value FROM meta WHERE key = ?", (key,)) or "")
+
+
 def is_sound(database: Database, path: Path, key: str) -> bool:
     """Whether a copy is byte for byte what was written; true where that is not known.
 

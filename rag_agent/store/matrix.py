@@ -153,11 +153,12 @@ def current(database: Database, model_id: int) -> Vectors | None:
 
 def _current(database: Database, model_id: int) -> Vectors | None:
     key = f"vectors {model_id}"
-    state = (_written(database), _present(database, model_id))
+    counts = (_written(database), _present(database, model_id))
+    state = (*counts, copies.written(database, _key(model_id)))
     known_state, found = database.kept.get(key, (None, None))
     if known_state != state:
         copied = _open(database, model_id)
-        found = None if copied is None else _with_newer(database, model_id, copied, *state)
+        found = None if copied is None else _with_newer(database, model_id, copied, *counts)
         database.kept[key] = state, found
     known: Vectors | None = found
     return known

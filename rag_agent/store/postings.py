@@ -116,11 +116,12 @@ def current(database: Database) -> Postings | None:
 
 def _current(database: Database) -> Postings | None:
     written, present = _state(database)
+    now = (written, present, segments.written(database))
     state, found = database.kept.get("postings", (None, None))
-    if state != (written, present):
+    if state != now:
         copied = segments.open_copy(database)
         found = None if copied is None else _with_newer(database, copied, written, present)
-        database.kept["postings"] = ((written, present), found)
+        database.kept["postings"] = (now, found)
     known: Postings | None = found
     return known
 

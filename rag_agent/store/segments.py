@@ -88,6 +88,11 @@ def path_for(database: Database) -> Path:
     return database.path.with_name(f"{database.path.stem}-words.bin")
 
 
+def written(database: Database) -> str:
+    """Tells apart any two copies of the words."""
+    return copies.written(database, _KEY)
+
+
 def refresh(database: Database) -> None:
     """Write the copy if that is due, or remove it; needs the write lock."""
     present = lexical.passage_count(database)

@@ -15,13 +15,14 @@ from rag_agent.store.records import PendingCard
 from rag_agent.types import Chunk, Document, Root, Skipped, Source
 
 if TYPE_CHECKING:
-    from rag_agent.store import cards, commits, dense, maintenance, writing
+    from rag_agent.store import cards, commits, dense, maintenance, voters, writing
     from rag_agent.types import Matrix
 else:
     cards = LateModule("rag_agent.store.cards")
     commits = LateModule("rag_agent.store.commits")
     dense = LateModule("rag_agent.store.dense")
     maintenance = LateModule("rag_agent.store.maintenance")
+    voters = LateModule("rag_agent.store.voters")
     writing = LateModule("rag_agent.store.writing")
 
 
@@ -112,8 +113,12 @@ class Store(Reader):
             self._database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def refresh_statistics(self) -> None:
-        """After a sync: counts of common words, the planner's statistics, matrices, free space."""
+        """After a sync: counts of common words, the planner's statistics, copies, free space."""
         maintenance.refresh_statistics(self._database)
+
+    def refresh_history(self) -> None:
+        """After reading commits: renew the copy of the history if they changed."""
+        voters.refresh(self._database)
 
     # Vectors
 

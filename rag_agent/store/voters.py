@@ -150,13 +150,14 @@ def _is_usable(columns: Sequence[NDArray[Any]]) -> bool:
     """Whether no number in it leads out of it."""
     import numpy as np
 
-    ids, begins, _, starts, places, _, _, documents, _ = columns
+    ids, begins, _, starts, places, _, _, documents, shares = columns
     return bool(
         all(
             column[0] == 0 and column[-1] == count and (np.diff(column) >= 0).all()
             for column, count in ((begins, len(documents)), (starts, len(places)))
         )
         and (not len(places) or (places.min() >= 0 and places.max() < len(ids)))
+        and ((shares >= 0) & (shares <= 1)).all()
     )
 
 

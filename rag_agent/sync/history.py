@@ -52,6 +52,7 @@ def sync_history(
     """
     if not enabled:
         store.commits.clear()
+        store.refresh_history()
         return
     program = find()
     if program is None:
@@ -62,6 +63,7 @@ def sync_history(
         if os.path.lexists(root.path):
             _sync_root(store, root, report, program, environ, anew)
     store.commits.link()
+    store.refresh_history()
 
 
 def _sync_root(

@@ -107,6 +107,16 @@ def test_the_parts_of_scores_are_those_that_a_hook_has(
     assert scores == sorted(scores, reverse=True)
 
 
+def test_files_that_a_damaged_copy_puts_elsewhere_are_left_out(indexed: Any) -> None:
+    store = indexed(_files())
+    files, corpus = _candidates(store, QUESTIONS[0])
+    files.documents = [document + 1000 for document in files.documents]  # as its owners say
+    assert [*Ranking(files, 0.4, corpus)] == []
+    files, corpus = _candidates(store, QUESTIONS[0])
+    files.documents[0] += 1000
+    assert len(Ranking(files, 0.4, corpus)) == len(files) - 1
+
+
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_the_promising_files_have_the_scores_that_they_have_among_all(
     store: Store, text: str

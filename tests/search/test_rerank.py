@@ -211,3 +211,20 @@ def test_a_search_asks_for_more_files_than_it_gives(indexed: Any) -> None:
     assert hit.path == "b.py"
     assert hit.score == pytest.approx(plain.hits[0].score)
     assert any("reranker" in line for line in explain(hit))
+
+
+def test_a_reranker_is_asked_once_where_copies_leave_too_few_files(indexed: Any) -> None:
+    asked: list[int] = []
+
+    class Counted(Reranking):
+        def rerank(self, *given: Any) -> Any:
+            asked.append(len(given[1]))
+            return super().rerank(*given)
+
+    same = "def alpha():\n    return 'parse the query'\n"
+    store = indexed({f"copy{number}/a.py": same for number in range(90)} | FILES)
+    clock = Clock()
+    reranking = Counted(late(Scores({}, clock)), 20, 5.0, clock=clock)
+    found = search(store, "parse the query", embedder=None, limit=9, reranking=reranking)
+    assert len(found.hits) < 9
+    assert asked == [93]

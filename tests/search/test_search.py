@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,6 +203,70 @@ def test_a_model_that_fails_leaves_a_search_by_words_that_says_why(indexed: Any)
     assert results.notes == (
         "Ranked by words only: the model file is damaged; reinstall rag_agent",
     )
+
+
+def test_what_else_an_embedder_raises_is_raised_where_the_search_was_called(indexed: Any) -> None:
+    class Odd(Compass):
+        def embed_query(self, text: str) -> Vector:
+            raise ZeroDivisionError
+
+    store = indexed(FILES)
+    point(store, {"src/urls.py": 0})
+    with pytest.raises(ZeroDivisionError):
+        search(store, "parse", embedder=Odd())
+
+
+def test_a_question_that_is_refused_is_not_embedded(indexed: Any) -> None:
+    class Never(Compass):
+        def embed_query(self, text: str) -> Vector:
+            raise AssertionError(text)
+
+    store = indexed(FILES)
+    point(store, {"src/urls.py": 0})
+    with pytest.raises(QueryError, match="empty"):
+        search(store, " ", embedder=Never())
+    with pytest.raises(QueryError, match="year"):
+        search(store, "parse", embedder=Never(), where="year:soon")
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        "atexit.register(ask)",
+        "Thread(target=lambda: (main_thread().join(), ask())).start()",
+    ],
+)
+def test_a_search_by_meaning_works_while_the_program_ends(indexed: Any, late: str) -> None:
+    store = indexed(FILES)
+    point(store, {"src/urls.py": 0})
+    program = f"""
+import atexit, sys
+from threading import Thread, main_thread
+import numpy as np
+from pathlib import Path
+from rag_agent.search import search
+from rag_agent.store import Store
+
+class East:
+    fingerprint, dim = "compass", 2
+    def embed_query(self, text):
+        return np.array([1, 0], dtype=np.float32)
+
+def ask():
+    with Store.open(Path(sys.argv[1]), readonly=True) as store:
+        print(search(store, "dictionary", embedder=East()).mode)
+
+ask()
+{late}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(store.path)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["hybrid"] * 2, "")
 
 
 def test_a_file_whose_vectors_are_to_come_keeps_its_place_by_words(indexed: Any) -> None:

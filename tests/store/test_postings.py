@@ -146,6 +146,17 @@ def test_the_copy_is_written_anew_when_much_has_changed(
     assert not file.exists()
 
 
+def test_a_reader_that_searched_before_takes_a_copy_that_is_written_later(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "SMALLEST", 10)
+    _fill(store, root, put, "a", 60)
+    with Store.open(store.path, readonly=True) as reader:
+        assert postings.current(reader._database) is None
+        store.refresh_statistics()
+        assert postings.current(reader._database) is not None
+
+
 def test_a_filter_is_answered_by_the_index_of_words(copied: Store) -> None:
     where = filters.compile("path:b/*")
     everything = copied.match_counts(["alpha"], 500).chunk_ids

@@ -78,6 +78,17 @@ def test_the_matrix_finds_what_the_scan_finds(
     assert len(store.nearest(model, queries[0], 5000)) == 200
 
 
+def test_a_reader_that_searched_before_takes_a_matrix_that_is_written_later(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _ = _fill(store, root, put, 60)
+    with Store.open(store.path, readonly=True) as reader:
+        assert matrix.current(reader._database, model) is None
+        monkeypatch.setattr(matrix, "SMALLEST", 10)
+        store.refresh_statistics()
+        assert matrix.current(reader._database, model) is not None
+
+
 def test_the_matrix_stays_exact_while_vectors_come_and_go(
     store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

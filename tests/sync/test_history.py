@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import rag_agent
 from rag_agent.progress import Progress, silent
-from rag_agent.store import Store
+from rag_agent.store import Store, voters
 from rag_agent.store.commits import MOST_FILES
 from rag_agent.sync import history
 from rag_agent.sync.gitlog import Git, GitProblem, find_git
@@ -921,3 +921,22 @@ def test_doctor_says_which_repository_cannot_be_read(project: Project) -> None:
     assert not check.ok
     assert str(project.folder.resolve()) in check.detail
     assert "ragHistory" in check.advice
+
+
+# The copy
+
+
+def test_a_sync_leaves_a_copy_of_the_history_that_is_of_use(
+    project: Project, indexed: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(voters, "SMALLEST", 2)
+    for number in range(4):
+        project.commit(f"Retry webhooks, part {number}", "retry.py")
+    indexed.sync()
+    assert voters._current(indexed.store._database) is not None
+    project.commit("Parse addresses", "parse.py")
+    indexed.sync()
+    assert voters._current(indexed.store._database) is not None
+    assert indexed.votes("parse addresses") == {"parse.py": 1.0}
+    indexed.sync(enabled=False)
+    assert not voters.path_for(indexed.store._database).exists()
