@@ -14,7 +14,7 @@ from rag_agent.chunk.cut import assemble
 from rag_agent.chunk.outline import Outline, apart
 from rag_agent.types import Chunk, Document
 
-VERSION = "3"
+VERSION = "4"
 """Part of the index's fingerprint. Bump it whenever the same document would give other chunks,
 passages, headings or definitions: a cost, a size, a grammar or a row of a language changed."""
 

@@ -21,6 +21,8 @@ _CODE = 1.2
 _CODE_AFTER_BLANK = 1.05
 _BELOW_HEADING = 2.0
 
+# Characters above the first heading that belong to it: a label, badges, a line of front matter.
+_SHORT_PREAMBLE = 200
 _LOOK = 300  # characters of a line that are looked at
 _FENCE = re.compile(r"[ >]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})([^\n]*)$")
 _ITEM_START = re.compile(r"\s*(?:[-*+•]|\d{1,9}[.)])\s")
@@ -42,6 +44,8 @@ def outline(document: Document, lines: Sequence[str]) -> Outline:
         _keep_with_next(costs, lines, heading.end)
     for heading in headings:
         costs[heading.start] = min(heading.level - 1, 5) * _LEVEL
+    if headings and 0 < sum(map(len, lines[: headings[0].start])) < _SHORT_PREAMBLE:
+        costs[headings[0].start] = _BELOW_HEADING
     return Outline(costs=costs, shape=PROSE, sections=_sections(headings, lines))
 
 

@@ -78,6 +78,23 @@ def test_front_matter_belongs_to_the_first_chunk_and_holds_no_heading() -> None:
     assert part.heading == "Title"
 
 
+@pytest.mark.parametrize(
+    "above", ["(guide)=", '<a id="guide"></a>', "---\ntitle: x\n---", "Draft."]
+)
+def test_a_few_words_above_the_first_heading_are_no_chunk_of_their_own(above: str) -> None:
+    body = f"{PARAGRAPH}\n\n{PARAGRAPH}\n"
+    first, *others = cut(f"{above}\n\n# Guide\n\n{body}\n## Use\n\n{body}")
+    assert (first.start, first.heading) == (1, "Guide")
+    assert first.text.startswith(f"{above}\n\n# Guide\n\nThe quick")
+    assert [part.heading for part in others] == ["Guide > Use"]
+
+
+def test_a_paragraph_above_the_first_heading_is_a_chunk() -> None:
+    body = f"{PARAGRAPH}\n\n{PARAGRAPH}"
+    first, second = cut(f"{body}\n\n# Guide\n\n{body}\n")
+    assert (first.text, second.heading) == (body, "Guide")
+
+
 def test_a_long_line_is_cut_after_a_sentence() -> None:
     line = SENTENCE * 100
 
