@@ -17,6 +17,7 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult, ListRootsResult, Root, TextContent
 
 import rag_agent
+from rag_agent.server.job import Job
 from rag_agent.server.project import Project
 from rag_agent.server.protocol import build
 from rag_agent.sync.lock import WriteLock
@@ -322,6 +323,26 @@ async def test_what_takes_longer_goes_on_in_the_background(folder: Path) -> None
         status = await finished(client)
         assert status["documents"] == 302
         assert status["pending"] == 0
+
+
+async def test_a_status_from_before_the_end_of_the_work_says_that_it_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(0.0)
+    job = project._job = Job(folder)
+    ask = project._reader.ask
+
+    async def slow(base: Path, what: Any) -> Any:
+        found = await ask(base, what)
+        job.ended.set()  # meanwhile
+        return found
+
+    monkeypatch.setattr(project._reader, "ask", slow)
+    status = json.loads(await project.status(folder))
+    assert [activity["stage"] for activity in status["running"]] == ["starting"]
+    assert json.loads(await project.status(folder))["running"] == []
+    job.start()  # for stop() to have one to wait for
+    assert project.stop(30)
 
 
 async def test_a_second_call_for_the_same_path_joins_the_first(folder: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,8 +122,11 @@ class Project:
 
     async def status(self, base: Path) -> str:
         """The status as JSON."""
+        job = self._job
+        # Before the index is looked at: what is told of the index when nothing runs is all of it.
+        state = None if job is None else job.state
         found = await self._reader.ask(base, lambda index: index.status())
-        return json.dumps(_status(found, self._job), ensure_ascii=False)
+        return json.dumps(_status(found, job, state), ensure_ascii=False)
 
     def _refresh(self, base: Path) -> None:
         """Refresh in the background, ahead of the vectors that are being made."""
@@ -252,14 +255,16 @@ def _skipped(done: SyncReport) -> str:
     return f" Left out: {by_reason(reasons)}." if reasons else ""
 
 
-def _status(found: Status, job: Job | None) -> dict[str, object]:
+def _status(
+    found: Status, job: Job | None, state: Mapping[str, object] | None
+) -> dict[str, object]:
     data = status_data(found)
     skipped = data["skipped"]
     assert isinstance(skipped, (list, tuple))
     data["skipped"] = list(skipped[:_SKIPPED_SHOWN])
     data["skipped_not_shown"] = max(0, len(skipped) - _SKIPPED_SHOWN)
-    data["indexing"] = None if job is None else job.state
-    if job is not None and not job.ended.is_set() and not found.running:
+    data["indexing"] = state
+    if job is not None and state and state["state"] == "running" and not found.running:
         # Between two kinds of work no lock is held, and yet there is more to come.
         data["running"] = [asdict(Activity(os.getpid(), job.began, "starting"))]
     return data
