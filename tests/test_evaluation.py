@@ -11,7 +11,7 @@ import pytest
 
 import rag_agent
 from rag_agent.commands import VERBS, Result
-from rag_agent.commands.parsing import parse
+from rag_agent.commands.parsing import Usage, parse
 from rag_agent.errors import QueryError
 from rag_agent.index import Index
 from rag_agent.progress import Progress, Report, silent
@@ -263,6 +263,31 @@ def test_a_fit_whose_tables_cannot_be_written_ends_before_the_work(project: Path
         with pytest.raises(QueryError, match=problem):
             run(*words, *more, report=asked.append)
     assert asked == []
+
+
+def test_a_fit_says_which_sets_of_questions_there_are(project: Path) -> None:
+    words = fit_questions(project, "--words", "--shares", "issue=2")
+    with pytest.raises(QueryError, match="no question is of the set issue; they are of no set"):
+        run(*words)
+
+
+@pytest.mark.parametrize("given", ["a", "2", "=2", "a=", "a=x", "a=0", "a=-1", "a=inf", "a=nan"])
+def test_a_share_is_a_set_and_a_number_above_none(given: str) -> None:
+    with pytest.raises(Usage, match="is not a set and a number"):
+        parse(["eval", "fit", "q.jsonl", "stores", "--shares", f"b=0.5,{given}"])
+
+
+def test_a_fit_writes_what_its_weights_were_taught_by(project: Path) -> None:
+    words = fit_questions(project)
+    with Index(project, project.parent / "stores" / "one", "environment") as index:
+        index.sync(project)
+    result = run(*words, "--out", "weights.py")
+    assert isinstance(result.data, dict)
+    assert result.data["left_out"] == {"hybrid": {"": "questions"}, "words": {"": "questions"}}
+    assert result.text.splitlines()[1].endswith("  questions")
+    written = " ".join((project / "weights.py").read_text(encoding="utf-8").split())
+    assert "taught by 6 questions that code answers" in written
+    assert "weighed with 9 questions" in written
 
 
 def test_evaluation_is_for_a_terminal_alone() -> None:

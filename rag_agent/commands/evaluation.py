@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+import math
+from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -166,6 +167,21 @@ def eval_plot(open_index: Opener, arguments: Namespace, report: Report) -> Resul
     return Result({"plots": [str(path) for path in drawn]}, "\n".join(map(str, drawn)))
 
 
+def _shares(text: str) -> dict[str, float]:
+    """``issue=2,notes=0.5`` as what sets of questions count, by name."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.rpartition("=")
+        try:
+            share = float(number)
+        except ValueError as error:
+            raise ArgumentTypeError(f"{part!r} is not a set and a number: issue=2") from error
+        if not name or not 0 < share < math.inf:
+            raise ArgumentTypeError(f"{part!r} is not a set and a number above 0: issue=2")
+        found[name.strip()] = share
+    return found
+
+
 @verb(
     "eval fit",
     "fit the weights of the ranking signals to labelled questions",
@@ -174,19 +190,28 @@ def eval_plot(open_index: Opener, arguments: Namespace, report: Report) -> Resul
     Argument("--out", "write the tables here (rag_agent/search/weights.py); else only judge them",
              "FILE", values="path"),
     Argument("--words", "without vectors: words alone"),
-    detail="Prints what weights reach on repositories that they were not fitted to, and where a\n"
-    "set has too few of them (below 8) to judge by. It needs 8 questions or more. Indexes are\n"
-    "those that scripts/evaluate.py leaves in WORK/stores; those without all vectors take part\n"
-    "in the weights of words alone only.",
+    Argument("--shares", "what sets of questions count where others count 1: issue=2,notes=0.5",
+             "SET=NUMBER,…", type=_shares, default={}),
+    detail="Questions that code answers teach the weights of code, those that documents answer\n"
+    "those of documents; where an index has both, they teach how high documents stand among\n"
+    "code. What there are no questions for stays as it is. Prints what weights reach on\n"
+    "repositories, or sets of documents, that they were not fitted to (and what the present ones\n"
+    "reach), and where a set has too few repositories (below 8) to judge by. It needs 8 questions\n"
+    "or more. Indexes are those that scripts/evaluate.py leaves in WORK/stores; those without all\n"
+    "vectors take part in the weights of words alone only.",
     terminal=True,
 )  # fmt: skip
 def eval_fit(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Cross-validate, then fit to everything."""
     from rag_agent.embed import DEFAULT, load
-    from rag_agent.eval import fit
-    from rag_agent.eval.enough import doubts, require_labels, require_usable
+    from rag_agent.eval.enough import doubts, require_labels, require_sets, require_usable
+    from rag_agent.eval.fit import fit
+    from rag_agent.eval.judging import Judged, judge
     from rag_agent.eval.outputs import check_file, write_lines
+    from rag_agent.eval.tables import left_out_table
     from rag_agent.eval.topics import read_topics
+    from rag_agent.eval.validating import cross_validate, left_out
+    from rag_agent.eval.written import write_tables
 
     given = arguments.collections
     if len(given) % 2:
@@ -196,29 +221,30 @@ def eval_fit(open_index: Opener, arguments: Namespace, report: Report) -> Result
         raise QueryError("--out writes the weights with vectors too; leave out --words, or --out")
     asked = [read_topics(Path(queries)) for queries in given[::2]]
     require_labels([topic for topics in asked for topic in topics])
+    require_sets(arguments.shares, [topic for topics in asked for topic in topics])
     if out is not None:
         check_file(out, *map(Path, given[::2]))
-    embedder = None if arguments.words else load(DEFAULT)
-    judged: list[fit.Judged] = []
-    for topics, stores in zip(asked, given[1::2], strict=True):
-        judged += fit.judge(topics, Path(stores), embedder, report)
-    modes = ("words",) if arguments.words else ("hybrid", "words")
-    for mode in modes:
-        require_usable(judged, words=mode == "words")
-    reached = {mode: fit.cross_validate(judged, words=mode == "words") for mode in modes}
+    reached, units, tables = {}, {}, []
+    doubtful: dict[str, None] = {}
+    for mode in ("words",) if arguments.words else ("hybrid", "words"):
+        words = mode == "words"
+        # By words alone fewer files are found; those that meaning finds are no part of it.
+        embedder = None if words else load(DEFAULT)
+        judged: list[Judged] = []
+        for topics, stores in zip(asked, given[1::2], strict=True):
+            judged += judge(topics, Path(stores), embedder, report)
+        require_usable(judged, words=words)
+        counted = [one for one in judged if words or one.hybrid]
+        reached[mode] = cross_validate(counted, words=words, shares=arguments.shares)
+        units[mode] = left_out(counted)
+        doubtful |= dict.fromkeys(doubts(counted))
+        if out is not None:
+            tables.append(fit(judged, words=words, shares=arguments.shares))
     if out is not None:
-        tables = fit.write_tables(fit.fit(judged), fit.fit(judged, words=True))
-        write_lines(out, tables.splitlines())
-    lines = [f"{'':30}{'n':>6}{'ndcg10':>9}{'macro':>9}{'recall10':>10}"]
-    lines += [
-        f"{mode + ', ' + name:30}{row['n']:6.0f}{row['ndcg10']:9.4f}{row['ndcg10_macro']:9.4f}"
-        f"{row['recall10']:10.4f}"
-        for mode, rows in reached.items()
-        for name, row in rows.items()
-    ]
-    doubtful = doubts(judged)
-    lines += [f"warning: {doubt}" for doubt in doubtful]
-    return Result({**reached, "warnings": doubtful}, "\n".join(lines))
+        hybrid, words_only = tables
+        write_lines(out, write_tables(hybrid, words_only, judged).splitlines())
+    lines = [left_out_table(reached, units), *(f"warning: {doubt}" for doubt in doubtful)]
+    return Result({**reached, "left_out": units, "warnings": [*doubtful]}, "\n".join(lines))
 
 
 def _labelled(path: str) -> list[Topic]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rag_agent.errors import QueryError
-from rag_agent.eval.fit import FOLDS, Judged, usable
+from rag_agent.eval.judging import Judged, usable
 from rag_agent.eval.topics import Topic
+from rag_agent.eval.validating import FOLDS, left_out
 
 FEWEST = FOLDS
 """Questions: one for each part that is left out in turn. Weights worth using need hundreds."""
@@ -24,6 +25,19 @@ def require_labels(topics: Sequence[Topic]) -> None:
             f"eval fit needs {FEWEST} questions or more that say what is relevant, hundreds for "
             f"weights of use; there are {labelled}"
         )
+
+
+def require_sets(names: Iterable[str], topics: Sequence[Topic]) -> None:
+    """Find out that there are questions of each set that is named.
+
+    Raises:
+        QueryError: there are none; says which sets there are.
+    """
+    known = {topic.collection for topic in topics if topic.relevant}
+    for name in names:
+        if name not in known:
+            others = ", ".join(sorted(known - {""})) or "no set"
+            raise QueryError(f"no question is of the set {name}; they are of {others}")
 
 
 def require_usable(judged: Sequence[Judged], *, words: bool) -> None:
@@ -47,15 +61,16 @@ def require_usable(judged: Sequence[Judged], *, words: bool) -> None:
 def doubts(judged: Sequence[Judged]) -> list[str]:
     """For each collection with too few repositories to judge the weights by, a line that says so.
 
-    Where repositories are fewer than folds, ``cross_validate`` leaves out single questions.
+    They are those of which ``cross_validate`` leaves out single questions.
     """
-    repositories: dict[str, set[str]] = {}
-    for one in judged:
-        repositories.setdefault(one.collection, set()).add(one.repo)
     return [
-        f"{name or 'questions of no set'}: too few repositories to judge by ({len(found)}, of "
-        f"{FOLDS} that are needed), so questions are left out one by one instead of repositories, "
-        "and these figures flatter"
-        for name, found in sorted(repositories.items())
-        if len(found) < FOLDS
+        f"{name or 'questions of no set'}: too few repositories to judge by ({_repos(judged, name)}"
+        f", of {FOLDS} that are needed), so questions are left out one by one instead of "
+        "repositories, and these figures flatter"
+        for name, unit in left_out(judged).items()
+        if unit == "questions"
     ]
+
+
+def _repos(judged: Sequence[Judged], collection: str) -> int:
+    return len({one.repo for one in judged if one.collection == collection})

@@ -1,305 +1,263 @@
 """Fit the weights of the ranking signals to labelled questions.
 
-For each question the candidates of its index are found and measured as a search would; a linear
-model puts each relevant file above the hardest others (softmax, ridge). Weights depend on how long
-the question is and on whether a file is prose; with vectors and without there is a table each.
-Cross-validation leaves out whole repositories: figures on those that were fitted flatter.
+A linear model puts each file that answers above the hardest others (softmax, ridge), with vectors
+and without, in three steps:
+
+1. Questions that code answers teach the weights of code, among code alone.
+2. Questions that documents answer teach the weights of documents, among documents alone.
+3. Where an index was asked questions of both kinds, they teach how high documents stand among code.
+
+Questions that code answers can teach nothing of documents but that they are in the way, and
+collections of documents have no code. What no question teaches stays as it is in
+``search/weights.py``.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rag_agent.errors import QueryError
-from rag_agent.eval.measures import ndcg, recall
-from rag_agent.eval.naming import prefix_below, renaming
-from rag_agent.eval.softmax import minimise
-from rag_agent.eval.topics import Topic
-from rag_agent.progress import Progress, Report, silent
-from rag_agent.search.candidates import find_candidates
-from rag_agent.search.dense import read_meaning
-from rag_agent.search.facts import Facts, corpus_of
-from rag_agent.search.fusion import MEANINGS, scaled, stand_in
-from rag_agent.search.question import read_question
-from rag_agent.search.signals import MEANING, OF_PROSE, SIGNALS, WORDS
-from rag_agent.store import Store
+from rag_agent.eval.judging import KEYS, Judged, usable
+from rag_agent.eval.softmax import Lesson, learn
+from rag_agent.search.fusion import MEANINGS
+from rag_agent.search.signals import MEANING, SIGNALS, WORDS
+from rag_agent.search.weights import HYBRID, WORDS_ONLY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rag_agent.types import Embedder
-
     Array = NDArray[np.float64]
 
-KEYS = tuple(signal.key for signal in SIGNALS)
+Row = tuple[float, float, float]
+Table = Mapping[str, Row]
+Shares = Mapping[str, float]
+"""How much a collection counts, by name; 1 if it is not among them, whatever its size."""
+
 RIDGE = 5e-4  # of the mean loss of a question; ten times less or more costs 0.002 NDCG@10
-HARDEST = 40  # files that a relevant one is compared with
-FOLDS = 8
-_ROUNDS = 3  # the hardest files depend on the weights
 
-Table = Mapping[str, tuple[float, float, float]]
-
-# What is not left to labels, in units of the blend. Who writes a file's name with its ending means
-# that file, but for long texts, which have such names in traces; who asks for nothing but a name
-# wants its definition.
-FIXED: Table = {
+# What is set by hand, in units of the blend. Who writes a file's name with its ending means that
+# file, but for long texts, which have such names in traces; who asks for nothing but a name wants
+# its definition. None stays as it is: fixes change tests and examples and are seldom labelled with
+# them, so those of them that a question asks for would learn the distrust that is due to others.
+DOCUMENT, DOCUMENT_ASKED = "document: document", "kind of file: document, asked for"
+FIXED: Mapping[str, Row | None] = {
     "file name: with its ending": (0.2, -0.2, 0.2),
     "definition: sought": (1.0, 0.0, 0.0),
+} | {key: None for key in KEYS if key.endswith(", asked for") and key != DOCUMENT_ASKED}
+
+# What collections of documents teach. What they taught of the other signals of documents (names as
+# they are written, kinds of files) did not hold on collections that were left out.
+TAUGHT_OF_PROSE = (
+    "words: best passage",
+    "words: strength",
+    "words: best chunk",
+    "words: words in chunk",
+    "words: words in passage",
+    *MEANINGS,
+    "file name: name covered",
+    "defined names: headings",
+    "defined names: title",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How to learn with vectors, or without.
+
+    ``ridge`` pulls the weights of documents to any multiple of each of ``blends``. A question that
+    code answers counts ``times`` as much as one that documents answer where both have a say.
+    """
+
+    ridge: float
+    blends: tuple[Mapping[str, float], ...]
+    times: float
+
+
+# Collections of documents are few and unlike each other. With vectors the plain blend of words and
+# meaning is hard to beat on one that was left out; by words alone BM25 is not.
+# Who asks about a project mostly asks for code. So often counted, messages of fixes lose up to
+# 0.005 of NDCG@10 to the documents, and messages of changes of documents have three quarters of
+# what they can have (0.54 of 0.68); counted once, fixes lose 0.05. By words alone, which tell the
+# two less well from each other, documents are that dear at half of this height.
+_WAYS = {
+    "hybrid": _Way(
+        0.03,
+        (
+            {"words: best passage": 0.4},
+            {"meaning: best chunk's meaning": 0.4, "meaning: summary's meaning": 0.2},
+        ),
+        times=10.0,
+    ),
+    "words": _Way(0.001, (), times=20.0),
 }
+_FREE = 10.0  # times larger features are pulled a hundred times less
+_LEVEL_RIDGE = 1e-4  # of four weights, so that they stay finite
+
+_BLEND = np.array([signal.part in (WORDS, MEANING) for signal in SIGNALS])
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A question with the values of its candidates, of shape (files, signals).
-
-    ``relevant`` marks candidates that answer, ``wanted`` counts all files that do.
-    """
-
-    collection: str
-    repo: str
-    language: str
-    length: float
-    paths: tuple[str, ...]
-    values: Array
-    prose: Array
-    relevant: NDArray[np.bool_]
-    wanted: int
-    hybrid: bool
-
-
-def judge(
-    topics: Sequence[Topic],
-    stores: Path,
-    embedder: Embedder | None,
-    report: Report = silent,
-) -> Iterator[Judged]:
-    """Every labelled question put to the index of its repository, ``stores/<repo>/rag.db``.
-
-    Questions whose repository has no index there are left out; without ``embedder``, or where an
-    index lacks vectors, words alone are measured.
-    """
-    by_repo: dict[str, list[Topic]] = {}
-    for topic in topics:
-        if topic.relevant and _has_index(stores / topic.repo):
-            by_repo.setdefault(topic.repo, []).append(topic)
-    total, done = sum(map(len, by_repo.values())), 0
-    for repo, asked in sorted(by_repo.items()):
-        with Store.open(stores / repo / "rag.db", readonly=True) as store:
-            root = Path(store.roots()[0].path)
-            rename = renaming([root], prefix_below(root, repo))
-            reader = _with_all_vectors(store, embedder)
-            for topic in asked:
-                report(Progress("answer", done, total, topic.id))
-                yield _judged(store, reader, topic, rename)
-                done += 1
-    report(Progress("answer", total, total))
-
-
-def _has_index(folder: Path) -> bool:
-    try:
-        return (folder / "rag.db").is_file()
-    except OSError:  # a repository's name that is no name of a folder
-        return False
-
-
-def _with_all_vectors(store: Store, embedder: Embedder | None) -> Embedder | None:
-    model = store.find_model(embedder.fingerprint) if embedder else None
-    return embedder if model is not None and not store.count_pending(model) else None
-
-
-def _judged(store: Store, embedder: Embedder | None, topic: Topic, rename: object) -> Judged:
-    assert callable(rename)
-    question, _ = read_question(store, topic.query)
-    reading = read_meaning(store, embedder, question.text)
-    with store.snapshot():
-        files = find_candidates(store, question, reading, None)
-        corpus = corpus_of(store)
-    facts = [Facts(question, file, corpus) for file in files]
-    values = scaled(facts)
-    hybrid = reading.result()[0] is not None
-    if hybrid:
-        stand_in(values, len(files))
-    table = np.array([[value or 0.0 for value in values[key]] for key in KEYS], np.float64)
-    labels = {place.path for place in topic.relevant}
-    paths = tuple(str(rename(file.document.path)) for file in files)
-    return Judged(
-        collection=topic.collection,
-        repo=topic.repo,
-        language=topic.language,
-        length=question.length,
-        paths=paths,
-        values=table.T,
-        prose=np.array([float(one.kind == "prose") for one in facts]),
-        relevant=np.array([path in labels for path in paths], bool),
-        wanted=len(labels),
-        hybrid=hybrid,
-    )
-
-
-def fit(judged: Sequence[Judged], *, words: bool = False, ridge: float = RIDGE) -> Table:
+def fit(judged: Sequence[Judged], *, words: bool = False, shares: Shares | None = None) -> Table:
     """The weights of each signal: in code for short questions, more for long ones; in prose.
 
-    Collections weigh the same whatever their size. With ``words`` meaning is left out.
+    With ``words`` meaning is left out.
 
     Raises:
         QueryError: there is nothing to fit to, or what there is says that words mean nothing.
     """
-    return _table(_with_fixed(_fitted(judged, words, ridge)))
-
-
-def cross_validate(
-    judged: Sequence[Judged], *, words: bool = False, ridge: float = RIDGE, folds: int = FOLDS
-) -> dict[str, dict[str, float]]:
-    """By collection ``{"ndcg10", "ndcg10_macro", "recall10", "n"}`` with repositories left out.
-
-    The document sets have one repository each and are split by question.
-
-    Raises:
-        QueryError: as ``fit``, where one part is left out.
-    """
-    single = {c for c in {j.collection for j in judged} if _repositories(judged, c) < folds}
-    fold_of = [
-        _draw(one.repo if one.collection not in single else f"{one.repo}{number}", folds)
-        for number, one in enumerate(judged)
-    ]
-    ranked: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for fold in range(folds):
-        others = [one for one, own in zip(judged, fold_of, strict=True) if own != fold]
-        weights = _with_fixed(_fitted(others, words, ridge))
-        for one, own in zip(judged, fold_of, strict=True):
-            if own == fold:
-                by_repo = ranked.setdefault(one.collection, {})
-                by_repo.setdefault(one.repo, []).append(_measured(one, weights, words))
-    return {name: _means(by_repo) for name, by_repo in sorted(ranked.items())}
-
-
-def usable(judged: Sequence[Judged], words: bool) -> list[Judged]:
-    """Those that weights can be fitted to: they found a file that answers, and one that does not.
-
-    Without ``words`` only those by meaning as well.
-    """
-    both = [one for one in judged if one.relevant.any() and not one.relevant.all()]
-    return both if words else [one for one in both if one.hybrid]
-
-
-def write_tables(hybrid: Table, words_only: Table) -> str:
-    """The source of ``search/weights.py``."""
-    return "\n".join(
-        [_HEAD, *_written("HYBRID", hybrid), "", *_written("WORDS_ONLY", words_only), ""]
-    )
-
-
-def _repositories(judged: Sequence[Judged], collection: str) -> int:
-    return len({one.repo for one in judged if one.collection == collection})
-
-
-def _draw(name: str, folds: int) -> int:
-    return hashlib.sha256(name.encode()).digest()[0] % folds
-
-
-def _features(one: Judged, words: bool) -> Array:
-    values = one.values
-    if words:
-        values = values * np.array([key not in MEANINGS for key in KEYS])
-    code, prose = 1 - one.prose[:, None], one.prose[:, None] * np.isin(KEYS, [*OF_PROSE])
-    return np.hstack([values * code, values * code * one.length, values * prose])
-
-
-def _left_to_labels() -> Array:
-    return np.array([float(key not in FIXED) for key in KEYS] * 3)
-
-
-def _with_fixed(weights: Array) -> Array:
-    fixed = np.array([FIXED.get(key, (0.0, 0.0, 0.0)) for key in KEYS]).T.reshape(-1)
-    whole: Array = weights + fixed * _unit(weights)
-    return whole
-
-
-def _fitted(judged: Sequence[Judged], words: bool, ridge: float) -> Array:
-    sizes: dict[str, int] = {}
-    for one in judged:
-        sizes[one.collection] = sizes.get(one.collection, 0) + 1
-    fitted = usable(judged, words)
-    if not fitted:
-        raise QueryError("no question is left to fit weights to; give more of them")
-    left = _left_to_labels()
-    features = [_features(one, words) * left for one in fitted]
-    weights = np.zeros(3 * len(KEYS))
-    weights[KEYS.index("words: best passages")] = 1.0
-    for number in range(_ROUNDS):
-        rows, shares = [], []
-        for one, table in zip(fitted, features, strict=True):
-            others = table[~one.relevant]
-            hardest = others[np.argsort(-(others @ weights), kind="stable")[:HARDEST]]
-            answers = table[one.relevant]
-            for answer in answers:
-                group = np.zeros((HARDEST + 1, table.shape[1]))
-                group[0] = answer
-                group[1 : len(hardest) + 1] = hardest
-                group[len(hardest) + 1 :] = np.nan
-                rows.append(group)
-                shares.append(1 / (len(answers) * sizes[one.collection]))
-        weights = minimise(
-            np.stack(rows), np.array(shares) / sum(shares), ridge, weights * (number > 0)
-        )
-    return weights
-
-
-def _measured(one: Judged, weights: Array, words: bool) -> tuple[float, float]:
-    scores = _features(one, words) @ weights
-    order = sorted(range(len(scores)), key=lambda place: (-scores[place], one.paths[place]))
-    ranking = [one.paths[place] for place in order]
-    found = {path for path, good in zip(one.paths, one.relevant, strict=True) if good}
-    missing = {f"\0{number}": 1 for number in range(one.wanted - len(found))}
-    grades = dict.fromkeys(found, 1) | missing
-    return ndcg(ranking, grades, 10), recall(ranking, grades, 10)
-
-
-def _means(by_repo: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, float]:
-    rows = [row for rows in by_repo.values() for row in rows]
-    return {
-        "ndcg10": float(np.mean([row[0] for row in rows])),
-        "ndcg10_macro": float(np.mean([np.mean([r[0] for r in own]) for own in by_repo.values()])),
-        "recall10": float(np.mean([row[1] for row in rows])),
-        "n": len(rows),
-    }
-
-
-def _table(weights: Array) -> Table:
-    """The weights in units of the blend: the best file by words and meaning has 1 from these."""
-    unit = _unit(weights)
-    if not unit > 0:
-        raise QueryError("by these questions neither words nor meaning find anything; give others")
-    rows = (weights / unit).reshape(3, len(KEYS)).T
+    rows = fit_weights(judged, words=words, shares=shares or {}).T
     return {
         key: (round(float(row[0]), 4), round(float(row[1]), 4), round(float(row[2]), 4))
         for key, row in zip(KEYS, rows, strict=True)
     }
 
 
-def _unit(weights: Array) -> float:
-    return float(weights[: len(KEYS)][[s.part in (WORDS, MEANING) for s in SIGNALS]].sum())
+def fit_weights(judged: Sequence[Judged], *, words: bool, shares: Shares) -> Array:
+    """The same, of shape (3, signals): in units of the blend of words and meaning in code.
+
+    Raises:
+        QueryError: as ``fit``.
+    """
+    if not usable(judged, words):
+        raise QueryError("no question is left to fit weights to; give more of them")
+    weights = present(words)
+    weights[:2] = _of_code(judged, words, shares, weights)
+    weights[2] = _of_prose(judged, words, shares, weights)
+    return _at_its_level(judged, words, shares, weights)
 
 
-def _written(name: str, table: Table) -> Iterator[str]:
-    yield f"{name}: dict[str, tuple[float, float, float]] = {{"
-    for key, weights in table.items():
-        if any(weights):
-            yield f"    {json.dumps(key)}: ({', '.join(str(weight) for weight in weights)}),"
-    yield "}"
+def present(words: bool) -> Array:
+    """The weights in use, of shape (3, signals)."""
+    table = WORDS_ONLY if words else HYBRID
+    weights: Array = np.array([table.get(key, (0.0, 0.0, 0.0)) for key in KEYS]).T
+    return weights
 
 
-_HEAD = '''"""The weights of the signals, fitted to labelled questions by ``rag-agent eval fit``.
+def teaching(judged: Sequence[Judged], *, words: bool, documents: bool) -> list[Judged]:
+    """Questions that teach of documents, or else of code, with their candidates of that kind."""
+    return usable(
+        [_only(one, prose=documents) for one in judged if one.about_documents == documents], words
+    )
 
-Of each signal: its weight in code for a short question, what a long one adds; its weight in prose.
-"""
 
-from __future__ import annotations
-'''
+def of_both_kinds(judged: Sequence[Judged]) -> list[Judged]:
+    """Those about an index that both code and documents answer questions about."""
+    kinds: dict[str, set[bool]] = {}
+    for one in judged:
+        kinds.setdefault(one.index, set()).add(one.about_documents)
+    return [one for one in judged if len(kinds[one.index]) > 1]
+
+
+def scores(one: Judged, weights: Array) -> Array:
+    """What the weights say of each candidate."""
+    code, prose = one.values @ (weights[0] + weights[1] * one.length), one.values @ weights[2]
+    gained: Array = np.where(one.prose > 0, prose, code)
+    return gained
+
+
+def _of_code(judged: Sequence[Judged], words: bool, shares: Shares, weights: Array) -> Array:
+    taught = np.array([not FIXED.get(key) and not (words and key in MEANINGS) for key in KEYS])
+    asked = teaching(judged, words=words, documents=False)
+    if not asked:
+        return weights[:2]
+    lessons = [
+        _lesson(np.hstack([one.values[:, taught], one.values[:, taught] * one.length]), one, share)
+        for one, share in zip(asked, _shares(asked, shares), strict=True)
+    ]
+    found = learn(lessons, RIDGE, weights[:2, taught].reshape(-1))
+    code: Array = np.zeros_like(weights[:2])
+    code[:, taught] = found.reshape(2, -1)
+    unit = code[0, _BLEND].sum()
+    if not unit > 0:
+        raise QueryError("by these questions neither words nor meaning find anything; give others")
+    code /= unit
+    for place, key in enumerate(KEYS):  # what stays was learned, so that nothing made up for it
+        if key in FIXED:
+            code[:, place] = (FIXED[key] or weights[:, place])[:2]
+    return code
+
+
+def _of_prose(judged: Sequence[Judged], words: bool, shares: Shares, weights: Array) -> Array:
+    """The blend in it keeps the size that it has."""
+    taught = [key for key in TAUGHT_OF_PROSE if not (words and key in MEANINGS)]
+    places = [KEYS.index(key) for key in taught]
+    way = _WAYS["words" if words else "hybrid"]
+    blends = np.array([[blend.get(key, 0.0) for key in taught] for blend in way.blends])
+    basis = np.vstack([np.eye(len(taught)), _FREE * blends.reshape(-1, len(taught))])
+    asked = teaching(judged, words=words, documents=True)
+    prose: Array = weights[2]
+    if not asked:
+        return prose
+    lessons = [
+        _lesson(one.values[:, places] @ basis.T, one, share)
+        for one, share in zip(asked, _shares(asked, shares), strict=True)
+    ]
+    start = np.pad(prose[places], (0, len(blends)))
+    prose = np.zeros_like(prose)
+    prose[places] = learn(lessons, way.ridge, start) @ basis
+    unit = prose[_BLEND].sum()
+    if not unit > 0:
+        raise QueryError("by these questions neither words nor meaning find anything; give others")
+    prose *= weights[2, _BLEND].sum() / unit
+    for place, key in enumerate(KEYS):
+        if key in FIXED or key in (DOCUMENT, DOCUMENT_ASKED):
+            prose[place] = (FIXED.get(key) or weights[:, place])[2]
+    return prose
+
+
+def _at_its_level(judged: Sequence[Judged], words: bool, shares: Shares, weights: Array) -> Array:
+    """The weights with documents where questions of both kinds about one index have them."""
+    asked = of_both_kinds(usable(judged, words))
+    counts = _shares(asked, shares)
+    of_kind = {
+        kind: sum(n for n, one in zip(counts, asked, strict=True) if one.about_documents == kind)
+        for kind in (False, True)
+    }
+    if not all(of_kind.values()):
+        return weights
+    levels = [KEYS.index(DOCUMENT), KEYS.index(DOCUMENT_ASKED)]
+    known, shape = weights.copy(), weights[2].copy()
+    known[2] = np.where([key in FIXED for key in KEYS], weights[2], 0.0)
+    shape -= known[2]
+    shape[levels] = 0
+    lessons = []
+    for one, count in zip(asked, counts, strict=True):
+        prose = one.prose[:, None] * np.column_stack([one.values @ shape, one.values[:, levels]])
+        times = 1.0 if one.about_documents else _WAYS["words" if words else "hybrid"].times
+        share = times * count / of_kind[one.about_documents]
+        lessons.append(_lesson(np.column_stack([scores(one, known), prose]), one, share))
+    found = learn(lessons, _LEVEL_RIDGE, np.array([1.0, 1.0, *weights[2, levels]]))
+    if not (found[0] > 0 and found[1] > 0):
+        raise QueryError(
+            "by these questions documents cannot be told from code; give others, or those of one "
+            "kind alone"
+        )
+    raised: Array = weights.copy()
+    raised[2] = known[2] + shape * found[1] / found[0]
+    raised[2, levels] = found[2:] / found[0]
+    return raised
+
+
+def _only(one: Judged, *, prose: bool) -> Judged:
+    kept = (one.prose > 0) == prose
+    return replace(
+        one,
+        paths=tuple(path for path, keep in zip(one.paths, kept, strict=True) if keep),
+        values=one.values[kept],
+        prose=one.prose[kept],
+        relevant=one.relevant[kept],
+    )
+
+
+def _lesson(features: Array, one: Judged, share: float) -> Lesson:
+    return Lesson(features.astype(np.float32), one.relevant, share)
+
+
+def _shares(judged: Sequence[Judged], shares: Shares) -> list[float]:
+    """How much each question counts: all of a collection together its share."""
+    sizes = Counter(one.collection for one in judged)
+    return [shares.get(one.collection, 1.0) / sizes[one.collection] for one in judged]

@@ -51,3 +51,20 @@ def comparison_table(compared: Mapping[str, Mapping[str, float]]) -> str:
     ]
     lines.append(f"The first run is {'; '.join(told)}." if told else "Chance may explain it all.")
     return "\n".join(lines)
+
+
+def left_out_table(
+    reached: Mapping[str, Mapping[str, Mapping[str, float]]],
+    units: Mapping[str, Mapping[str, str]],
+) -> str:
+    """The results of ``cross_validate`` with vectors and without, and what was left out in turn."""
+    lines = [
+        f"{'':30}{'n':>6}{'ndcg10':>9}{'macro':>9}{'recall10':>10}{'present':>9}  left out in turn"
+    ]
+    lines += [
+        f"{mode + ', ' + name:30}{row['n']:6.0f}{row['ndcg10']:9.4f}{row['ndcg10_macro']:9.4f}"
+        f"{row['recall10']:10.4f}{row['ndcg10_present']:9.4f}  {units[mode][name]}"
+        for mode, rows in reached.items()
+        for name, row in rows.items()
+    ]
+    return "\n".join(lines)
