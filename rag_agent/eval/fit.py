@@ -25,7 +25,7 @@ from rag_agent.errors import QueryError
 from rag_agent.eval.judging import KEYS, Judged, usable
 from rag_agent.eval.softmax import Lesson, learn
 from rag_agent.search.fusion import MEANINGS
-from rag_agent.search.signals import MEANING, SIGNALS, WORDS
+from rag_agent.search.signals import ASKED_FOR, MEANING, SIGNALS, WORDS
 from rag_agent.search.weights import HYBRID, WORDS_ONLY
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ RIDGE = 5e-4  # of the mean loss of a question; ten times less or more costs 0.0
 # file, but for long texts, which have such names in traces; who asks for nothing but a name wants
 # its definition. None stays as it is: fixes change tests and examples and are seldom labelled with
 # them, so those of them that a question asks for would learn the distrust that is due to others.
-DOCUMENT, DOCUMENT_ASKED = "document: document", "kind of file: document, asked for"
+DOCUMENT, DOCUMENT_ASKED = "document: document", f"{ASKED_FOR}: document"
 FIXED: Mapping[str, Row | None] = {
     "file name: with its ending": (0.2, -0.2, 0.2),
     "definition: sought": (1.0, 0.0, 0.0),
-} | {key: None for key in KEYS if key.endswith(", asked for") and key != DOCUMENT_ASKED}
+} | {key: None for key in KEYS if key.startswith(f"{ASKED_FOR}: ") and key != DOCUMENT_ASKED}
 
 # What collections of documents teach. What they taught of the other signals of documents (names as
 # they are written, kinds of files) did not hold on collections that were left out.

@@ -19,7 +19,7 @@ from rag_agent.search.facts import PLACES, Corpus, Facts
 from rag_agent.search.names import OF_FUNCTION, OF_TYPE, Kinds, Names, Numbers
 from rag_agent.search.path_classes import CLASSES, PathFacts
 from rag_agent.search.question import Question
-from rag_agent.search.signals import DOCUMENT_WORDS, MEANING, SIGNALS, WORDS
+from rag_agent.search.signals import ASKED_FOR, DOCUMENT_WORDS, MEANING, SIGNALS, WORDS
 from rag_agent.tokens import words
 
 if TYPE_CHECKING:
@@ -224,9 +224,9 @@ _WRITTEN = _rows(["file name: as written", "file name: with its ending"])
 _OF_CLASSES = _rows(
     [
         *(f"{part}: {name}" for name in CLASSES for part in (name, "kind of file")),
-        *(f"kind of file: {name}, asked for" for name in CLASSES),
+        *(f"{ASKED_FOR}: {name}" for name in CLASSES),
         "document: document",
-        "kind of file: document, asked for",
+        f"{ASKED_FOR}: document",
         "kind of file: data",
     ]
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Parts of a score. Words and meaning are what ``alpha`` blends; the others stand beside them.
 WORDS = "words"
 MEANING = "meaning"
+ASKED_FOR = "asked for"
 PARTS = {
     WORDS: "its text has words of the question",
     MEANING: "its meaning is near that of the question",
@@ -39,6 +40,7 @@ PARTS = {
     "vendored": "it is a copy of foreign or built code",
     "changelog": "it is a changelog, and the question is not about changes",
     "document": "it is a document, and the question does not ask for one",
+    ASKED_FOR: "it is a kind of file that the question asks for",
     "language": "it is written in a language that much of the project is written in",
     "kind of file": "what other kind of file it is, and how deep it lies",
     "size": "how much there is in the file",
@@ -176,16 +178,16 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("links", "link distance", lambda f: f.near),
     Signal("commits", "commits", lambda f: f.commits),
     *(
-        Signal(
-            name if name in PARTS and not asked else "kind of file",
-            f"{name}, asked for" if asked else name,
-            _of_class(name, asked=asked),
-        )
+        Signal(name if name in PARTS else "kind of file", name, _of_class(name, asked=False))
+        for name in CLASSES
+    ),
+    *(
+        Signal(ASKED_FOR, name, _of_class(name, asked=True))
         for name, kind in CLASSES.items()
-        for asked in ((False, True) if kind.asked else (False,))
+        if kind.asked
     ),
     Signal("document", "document", lambda f: _is_prose(f, asked=False)),
-    Signal("kind of file", "document, asked for", lambda f: _is_prose(f, asked=True)),
+    Signal(ASKED_FOR, "document", lambda f: _is_prose(f, asked=True)),
     Signal("kind of file", "data", lambda f: float(f.kind == "data")),
     Signal("language", "language of the project", lambda f: f.common),
     Signal("kind of file", "plain name", lambda f: float(f.path.is_plain)),
@@ -218,7 +220,7 @@ OF_PROSE = frozenset(
         "vendored: vendored",
         "changelog: changelog",
         "document: document",
-        "kind of file: document, asked for",
+        "asked for: document",
         "kind of file: translation",
         "kind of file: legacy",
     }

@@ -59,7 +59,7 @@ def test_documents_are_taught_what_counts_of_them() -> None:
 
 
 def test_tests_that_a_question_asks_for_are_held() -> None:
-    assert fit.FIXED["kind of file: test, asked for"] is None
+    assert fit.FIXED["asked for: test"] is None
     assert fit.DOCUMENT_ASKED not in fit.FIXED
 
 
