@@ -1,7 +1,9 @@
 """From a question to hits; modules in the order they run.
 
 ``question`` reads it, ``lexical`` and ``dense`` score passages and chunks, ``candidates`` gathers
-them by file, ``fusion`` and ``signals`` rank the files, ``passages`` chooses the lines to show.
+them by file in the columns of ``columns``, ``measuring`` has the ``signals`` of all of them and
+``ranking`` the scores (a hook has both in loops: ``facts`` and ``fusion``), ``passages`` chooses the
+lines to show.
 """
 
 from __future__ import annotations
