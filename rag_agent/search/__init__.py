@@ -2,8 +2,8 @@
 
 ``question`` reads it, ``lexical`` and ``dense`` score passages and chunks, ``candidates`` gathers
 them by file in the columns of ``columns``, ``measuring`` has the ``signals`` of all of them and
-``ranking`` the scores (a hook has both in loops: ``facts`` and ``fusion``), ``passages`` chooses the
-lines to show.
+``ranking`` the scores (a hook has both in loops: ``facts`` and ``fusion``), ``passages`` chooses
+the lines to show.
 """
 
 from __future__ import annotations
