@@ -1,7 +1,7 @@
 """The candidates of a question in columns: what ``matches`` says of each, computed for all at once.
 
 Chunks are known by their ids. What else there is to know of them is read of the files that somebody
-looks at, which of some 140 happens to three dozen.
+looks at, which of some 140 happens to five dozen.
 """
 
 from __future__ import annotations

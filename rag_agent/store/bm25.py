@@ -41,3 +41,19 @@ def add(
     gain = rarity if rarity > 0 else _LEAST_RARITY
     often = often.astype(np.float64)
     scores[places] += gain * ((often * (_K1 + 1.0)) / (often + norms[places]))
+
+
+def highest(scores: Floats, k: int) -> NDArray[np.int64]:
+    """Places of the ``k`` highest scores above 0 and of those that are as high as the last of them.
+
+    In the order of the rows.
+    """
+    import numpy as np
+
+    found = np.flatnonzero(scores)
+    if k < 1:
+        return found[:0]
+    if len(found) > k:
+        high = scores[found]
+        found = found[high >= np.partition(high, -k)[-k]]
+    return found

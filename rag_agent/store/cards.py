@@ -157,15 +157,12 @@ def cosines(
     import numpy as np
 
     dense.check_dim(database, model_id, len(vector))
-    with database.snapshot():
-        known: dict[int, bytes] = database.remembered(f"cards {model_id}", dict)
-        missing = [number for number in document_ids if number not in known]
-        if missing:
-            if len(known) > _REMEMBERED:
-                known.clear()
-                missing = list(document_ids)
-            known.update(dict.fromkeys(missing, b""))
-            known.update(_embeddings(database, model_id, missing))
+    known = database.recalled(
+        f"cards {model_id}",
+        document_ids,
+        _REMEMBERED,
+        lambda missing: _embeddings(database, model_id, missing).items(),
+    )
     without = bytes(4 * len(vector))
     cards = b"".join([known[number] or without for number in document_ids])
     rows = np.frombuffer(cards, dtype="<f4").reshape(len(document_ids), len(vector))
@@ -187,11 +184,11 @@ def vector_of(database: Database, model_id: int, document_id: int) -> Vector | N
     )
 
 
-def _embeddings(
-    database: Database, model_id: int, document_ids: Sequence[int]
-) -> list[tuple[int, bytes]]:
-    return database.rows(
+def _embeddings(database: Database, model_id: int, document_ids: Sequence[int]) -> dict[int, bytes]:
+    """Empty for a document without a card."""
+    rows = database.rows(
         "SELECT k.document_id, k.embedding FROM json_each(?) AS w "
         "CROSS JOIN cards AS k ON k.document_id = w.value AND k.model_id = ?",
         (json.dumps([int(number) for number in document_ids]), model_id),
     )
+    return dict.fromkeys(document_ids, b"") | dict(rows)

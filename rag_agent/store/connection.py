@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from rag_agent.store.records import Row
 
+    K = TypeVar("K")
     T = TypeVar("T")
     VectorEngine = Literal["sqlite-vec", "numpy"]
 
@@ -116,6 +117,27 @@ class Database:
                 self._remembered[key] = compute()
             found: T = self._remembered[key]
             return found
+
+    def recalled(
+        self,
+        name: str,
+        wanted: Sequence[K],
+        most: int,
+        read: Callable[[list[K]], Iterable[tuple[K, T]]],
+    ) -> dict[K, T]:
+        """What is known by key, with those that are ``wanted`` as far as ``read`` finds them.
+
+        Each is read once as long as nothing in the file changes; beyond ``most`` all are forgotten.
+        """
+        with self.snapshot():
+            known: dict[K, T] = self.remembered(name, dict)
+            missing = [key for key in wanted if key not in known]
+            if missing:
+                if len(known) > most:
+                    known.clear()
+                    missing = list(wanted)
+                known.update(read(missing))
+            return known
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:

@@ -115,6 +115,11 @@ def is_sound(database: Database, path: Path, key: str) -> bool:
         return False
 
 
+def damaged(database: Database, path: Path, key: str) -> list[Path]:
+    """The copy, if there is one and it is not what was written."""
+    return [path] if path.exists() and not is_sound(database, path, key) else []
+
+
 def _checksum(path: Path) -> str:
     found = 0
     with path.open("rb") as file:

@@ -114,13 +114,12 @@ def passage_frequencies(database: Database, words: Sequence[str]) -> dict[str, i
     """
     with database.snapshot():
         # A search asks twice: once for how rare the words are, once for which it can afford.
-        known: dict[str, int] = database.remembered("frequencies", dict)
-        missing = [word for word in words if word not in known]
-        if missing:
-            if len(known) > _FREQUENCIES:
-                known.clear()
-                missing = list(words)
-            known.update(_frequencies(database, missing))
+        known = database.recalled(
+            "frequencies",
+            words,
+            _FREQUENCIES,
+            lambda missing: _frequencies(database, missing).items(),
+        )
         # Never above the number of passages, which shrinks before the figures are refreshed.
         most = passage_count(database)
     return {word: min(known[word], most) for word in words if known[word] and most}

@@ -222,11 +222,10 @@ def refresh(database: Database) -> None:
 def damaged(database: Database) -> list[Path]:
     """Copies that are not what was written, and wait for the next refresh."""
     models = database.rows("SELECT id FROM models")
-    paths = {path_for(database, model_id): _key(model_id) for (model_id,) in models}
     return [
         path
-        for path, key in paths.items()
-        if path.exists() and not copies.is_sound(database, path, key)
+        for (model_id,) in models
+        for path in copies.damaged(database, path_for(database, model_id), _key(model_id))
     ]
 
 

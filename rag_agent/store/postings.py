@@ -222,10 +222,7 @@ class Postings:
         for word in asked:
             places, _, weights = self._of(word)
             bm25.add(scores, places, weights, self._norms, self.total)
-        matched = np.flatnonzero(scores)
-        if len(matched) > k:
-            high = scores[matched]
-            matched = matched[high >= np.partition(high, -k)[-k]]
+        matched = bm25.highest(scores, k)
         return matched[np.argsort(-scores[matched], kind="stable")][:k]
 
     def counts(self, asked: Sequence[str], places: NDArray[np.int64]) -> NDArray[np.float64]:

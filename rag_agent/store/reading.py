@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rag_agent.store import fields, filters, roots
 from rag_agent.store.connection import Database
@@ -164,14 +164,9 @@ def texts(database: Database, chunk_ids: Sequence[int]) -> dict[int, str]:
 
 def outlines(database: Database, chunk_ids: Sequence[int]) -> dict[int, Outline]:
     """As ``Store.outlines``."""
-    with database.snapshot():
-        known: dict[int, Outline] = database.remembered("outlines", dict)
-        missing = [identifier for identifier in chunk_ids if identifier not in known]
-        if missing:
-            if len(known) > _OUTLINES:
-                known.clear()
-                missing = list(chunk_ids)
-            known.update(_outlined(database, missing))
+    known = database.recalled(
+        "outlines", chunk_ids, _OUTLINES, lambda missing: _outlined(database, missing).items()
+    )
     return {identifier: known[identifier] for identifier in chunk_ids if identifier in known}
 
 
@@ -199,25 +194,23 @@ def first_chunks(
 
 def shown(database: Database, document_ids: Sequence[int]) -> dict[int, ShownDocument]:
     """As ``Store.shown``."""
-    with database.snapshot():
-        known: dict[int, ShownDocument] = database.remembered("documents", dict)
-        missing = [identifier for identifier in document_ids if identifier not in known]
-        if missing:
-            if len(known) > _DOCUMENTS:
-                known.clear()
-                missing = list(document_ids)
-            paths = roots.Shown(database)
-            rows = database.rows(
-                f"SELECT {DOCUMENT_COLUMNS} FROM json_each(?) AS w "
-                "CROSS JOIN documents AS d ON d.id = w.value",
-                (json.dumps(missing),),
-            )
-            own = paths.roots
-            for row in rows:
-                document = stored_document(row, own)
-                path = paths.path(document.root.id, document.path)
-                known[document.id] = ShownDocument(document, path)
+    known = database.recalled(
+        "documents", document_ids, _DOCUMENTS, lambda missing: _shown(database, missing)
+    )
     return {identifier: known[identifier] for identifier in document_ids if identifier in known}
+
+
+def _shown(database: Database, document_ids: Sequence[int]) -> Iterator[tuple[int, ShownDocument]]:
+    paths = roots.Shown(database)
+    own = paths.roots
+    for row in database.rows(
+        f"SELECT {DOCUMENT_COLUMNS} FROM json_each(?) AS w "
+        "CROSS JOIN documents AS d ON d.id = w.value",
+        (json.dumps(document_ids),),
+    ):
+        document = stored_document(row, own)
+        path = paths.path(document.root.id, document.path)
+        yield document.id, ShownDocument(document, path)
 
 
 def _outlined(database: Database, chunk_ids: Sequence[int]) -> dict[int, Outline]:

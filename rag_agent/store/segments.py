@@ -108,9 +108,7 @@ def refresh(database: Database) -> None:
 
 def damaged(database: Database) -> list[Path]:
     """The copy, if it is not what was written, and waits for the next refresh."""
-    path = path_for(database)
-    sound = not path.exists() or copies.is_sound(database, path, _KEY)
-    return [] if sound else [path]
+    return copies.damaged(database, path_for(database), _KEY)
 
 
 def _drifted(database: Database, present: int) -> bool:

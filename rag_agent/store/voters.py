@@ -90,10 +90,7 @@ class Voters:
         within = lexical.affordable([count for count, _, _ in holders], history.POSTINGS)
         for _, _, own in holders[:within]:
             bm25.add(scores, self._places[own], self._counts[own], self._norms, len(scores))
-        found = np.flatnonzero(scores) if k > 0 else np.empty(0, dtype=np.int64)
-        if len(found) > k:
-            high = scores[found]
-            found = found[high >= np.partition(high, -k)[-k]]
+        found = bm25.highest(scores, k)
         return found, scores[found]
 
 
@@ -113,9 +110,7 @@ def refresh(database: Database) -> None:
 
 def damaged(database: Database) -> list[Path]:
     """The copy, if it is not what was written, and waits for the next refresh."""
-    path = path_for(database)
-    sound = not path.exists() or copies.is_sound(database, path, _KEY)
-    return [] if sound else [path]
+    return copies.damaged(database, path_for(database), _KEY)
 
 
 def _current(database: Database) -> Voters | None:
