@@ -5,34 +5,30 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rag_agent import legacy, paths
+from rag_agent import paths
 from rag_agent.access import Access
 from rag_agent.catching_up import CatchingUp
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.engines import Engines
-from rag_agent.errors import EmbedError, StoreBusy, StoreMissing
+from rag_agent.errors import EmbedError, StoreMissing
 from rag_agent.progress import Report, silent
 from rag_agent.related import relate, starts_of, with_addresses
 from rag_agent.search import SearchOptions, search
 from rag_agent.status import LAST_SYNC, describe, diagnose, notes_on
-from rag_agent.store import set_aside_if_corrupt
 from rag_agent.store.memory import TurnMemory
 from rag_agent.sync.arrivals import LOOKED
 from rag_agent.sync.freshness import outdated, outdated_documents, true_to_disk
-from rag_agent.sync.history import sync_history
-from rag_agent.sync.pictures import read_pictures
-from rag_agent.sync.roots import sync_roots
-from rag_agent.sync.vectors import Embedded, embed_pending
+from rag_agent.sync.vectors import Embedded
 from rag_agent.sync.walk import check_root
+from rag_agent.syncing import Syncing
 from rag_agent.tracking import Tracking
 from rag_agent.types import (
     Check,
@@ -75,6 +71,7 @@ class Index:
         self._files = Access(base, folder, scope)
         self._tracking = Tracking(self._files)
         self._engines = Engines(self._tracking)
+        self._syncing = Syncing(self._files, self._tracking, self._engines)
         self._catching_up = CatchingUp(self._files, self._tracking, self._engines)
 
     def __enter__(self) -> Index:
@@ -148,69 +145,26 @@ class Index:
             WalkError: the path does not exist or must not be indexed.
             StoreBusy: another process is writing.
         """
-        started, began = time.monotonic(), time.time_ns()
-        if path is None and not self.tracked_paths and not legacy.legacy_files(self.folder):
-            path = self.base
-        # Before anything is created: a path that is refused leaves nothing behind.
-        target = None if path is None else check_root(self._tracking.absolute(path), force=force)
-        notices = self._tracking.take_over_legacy()
-        targets = self._tracking.add(target)
-        with self._files.writing() as (store, lock):
-            done = sync_roots(
-                store,
-                self.tracked_paths,
-                targets,
-                self._tracking.rules(),
-                lock.telling(report),
-                force=force,
-                anew=anew,
-                texts=self._engines.texts(trusted=trust_cache),
-            )
-            sync_history(store, lock.telling(report), enabled=self.config.rag_history, anew=anew)
-            store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
-            if set(targets) == set(self.tracked_paths):
-                store.set_meta(LOOKED, str(began))
-        if self._tracking.home and set(targets) == set(self.tracked_paths):
-            legacy.remove_index(self.folder)  # whose files are all in the index now
-        done = replace(done, warnings=(*notices, *done.warnings))
-        if vectors:
-            done = self._with_vectors(done, report, trust_cache)
-        if pictures:
-            read = self._with_pictures(targets, done, report, trust_cache)
-            has_more = vectors and read.chunks > done.chunks
-            done = self._with_vectors(read, report, trust_cache) if has_more else read
-        return replace(done, pending=self._count_pending(), seconds=time.monotonic() - started)
+        return self._syncing.sync(
+            path,
+            report,
+            force=force,
+            vectors=vectors,
+            pictures=pictures,
+            anew=anew,
+            trust_cache=trust_cache,
+        )
 
     def read_pictures(self, report: Report = silent) -> SyncReport:
         """Read by OCR what waits for it; nothing without OCR, or while another process does it."""
-        if self._files.reader() is None:
-            return SyncReport()
-        return self._with_pictures(self.tracked_paths, SyncReport(), report, trust_cache=True)
+        return self._syncing.read_pictures(report)
 
     def embed(self, report: Report = silent, *, trust_cache: bool = True) -> Embedded:
         """Embed the chunks that have no vector yet; nothing without a model or a second embedder.
 
         Why there is no model, ``model_problem`` says.
         """
-        embedder = self._engines.embedder.get()
-        if embedder is None:
-            return Embedded()
-        try:
-            with self._files.embedding() as (store, lock):
-                embedded = embed_pending(
-                    store,
-                    embedder,
-                    self._engines.embeddings(),
-                    lock.telling(report),
-                    lock=self._files.write_lock,
-                    trust_cache=trust_cache,
-                )
-                with self._files.write_lock():
-                    store.refresh_statistics()
-        except StoreBusy as busy:
-            _log.info("vectors are left to another process: %s", busy)
-            return Embedded()
-        return embedded
+        return self._syncing.embed(report, trust_cache=trust_cache)
 
     def refresh(self, report: Report = silent) -> SyncReport:
         """Sync everything that is tracked."""
@@ -223,30 +177,7 @@ class Index:
         computes every vector of the present model anew and drops those of other models, unless it
         cannot be loaded, and moves an index file that is found corrupt aside, where it is kept.
         """
-        started = time.monotonic()
-        notices: tuple[str, ...] = ()
-        if force:
-            self.close()
-            aside = set_aside_if_corrupt(self._files.database)
-            if aside is not None:
-                notices = (f"the corrupt index was moved to {aside}; delete it when you like",)
-        # Not cleared first: what lies on a disk that is not there now could not be read again.
-        done = self.sync(
-            report=report, anew=True, vectors=False, pictures=False, trust_cache=not force
-        )
-        # Without a model none could be made in their place.
-        if force and self._engines.embedder.get() is not None:
-            with self._files.writing() as (store, _):
-                store.forget_vectors()
-        done = self._with_vectors(done, report, not force)
-        done = self._with_pictures(self.tracked_paths, done, report, not force)
-        done = self._with_vectors(done, report, not force)
-        return replace(
-            done,
-            pending=self._count_pending(),
-            warnings=(*notices, *done.warnings),
-            seconds=time.monotonic() - started,
-        )
+        return self._syncing.rebuild(report, force=force)
 
     def clear(self) -> None:
         """Empty the index; settings and tracked paths stay."""
@@ -495,46 +426,8 @@ class Index:
 
     # inside
 
-    def _with_vectors(self, done: SyncReport, report: Report, trust_cache: bool) -> SyncReport:
-        """What was done, with the vectors that were missing."""
-        made = self.embed(report, trust_cache=trust_cache)
-        embedded, reused = done.embedded + made.computed, done.reused + made.reused
-        return replace(done, embedded=embedded, reused=reused)
-
-    def _with_pictures(
-        self, targets: Sequence[Path], done: SyncReport, report: Report, trust_cache: bool
-    ) -> SyncReport:
-        """What was done, with what OCR reads."""
-        try:
-            # As for vectors: one process at a time, which locks others out for moments only.
-            with self._files.embedding() as (store, lock):
-                return read_pictures(
-                    store,
-                    self.tracked_paths,
-                    targets,
-                    self._tracking.rules(),
-                    lock.telling(report),
-                    done,
-                    lock=self._files.write_lock,
-                    texts=self._engines.texts(trusted=trust_cache),
-                )
-        except StoreBusy as busy:
-            _log.info("pictures are left to another process: %s", busy)
-            return done
-
     def _why_empty(self) -> str:
         """What to do where there is an index with nothing in it."""
         if not self.tracked_paths:
             return _NOTHING_INDEXED
         return "the index is empty; run `rag-agent refresh` to fill it again"
-
-    def _count_pending(self) -> int:
-        store = self._files.reader()
-        embedder = self._engines.embedder.get()
-        if store is None or embedder is None:
-            return 0
-        model = store.find_model(embedder.fingerprint)
-        if model is not None:
-            return store.count_pending(model)
-        counts = store.counts()
-        return counts.chunks - counts.unembedded
