@@ -16,7 +16,7 @@ import pytest
 
 SECONDS = 120  # a bound for a process that hangs, not a measurement
 # What the console script does; the script itself need not be installed.
-PROGRAM = [sys.executable, "-c", "import sys; from rag_agent.cli import main; sys.exit(main())"]
+PROGRAM = [sys.executable, "-m", "rag_agent"]
 
 _posix = pytest.mark.skipif(os.name == "nt", reason="the states are those of POSIX systems")
 _full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, TextIO
 
 from rag_agent import __version__
 from rag_agent.cli import verbs  # noqa: F401 - registers the verbs of the command line
-from rag_agent.cli.streams import discard, occupy_standard_streams
 from rag_agent.commands.help import overview
 from rag_agent.commands.layout import plain, styled
 from rag_agent.commands.parsing import Call, Usage, parse
 from rag_agent.commands.shells import ASK, FILES
 from rag_agent.errors import RagError, WalkError
 from rag_agent.progress import silent
+from rag_agent.streams import discard, occupy_standard_streams
 
 if TYPE_CHECKING:
     from rag_agent.commands import Result

@@ -50,6 +50,7 @@ from rag_agent.server.tools import (
     internal_tools,
     tools,
 )
+from rag_agent.streams import discard
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +84,7 @@ def run(
         fault = _fault_of_wire(error)
         if fault is None:
             raise
+        discard(wire_out)
         if fault.errno in _LOST_OUTPUT:
             _log.error("stdout cannot be written: %s", fault.strerror)
             life.end(1)

@@ -221,6 +221,6 @@ def test_drawings_that_draw_themselves_are_one_line() -> None:
 
 
 def test_a_notebook_that_would_take_gigabytes_as_objects_is_one_line() -> None:
-    data = b'{"cells": [' + b"[],{}," * 6_000_000 + b"{}]}"
+    data = b'{"cells": [' + b"[[[[[[[[]]]]]]]]," * 3_700_000 + b"{}]}"
     assert _one_line(data, "a.ipynb")
     _again()
