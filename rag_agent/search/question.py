@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 
 from rag_agent.errors import QueryError
 from rag_agent.tokens import STOP_WORDS, query_words, runs
@@ -31,10 +31,12 @@ class Question:
     ``words`` are stems with their weights (``tokens.query_words``), ``rarity`` their inverse
     document frequency over passages (more than 0), ``names`` whatever may be the name of a
     definition, as written. ``absent`` are the words that no passage holds; they too count in
-    ``coverage``, with the rarity ``rarest``. ``gains`` are rarities times weights, ``weight`` is
-    their sum; ``highest`` is the rarity of the rarest word. ``lower`` is the text and
-    ``folded_names`` are the names, in lower case. ``likeness`` is what ``definitions`` found out of
-    defined names, ``strangeness`` what ``pointing`` found out of the question's own, once it did.
+    ``coverage``, with the rarity ``rarest``, and so does the weight ``unsearched`` of more such
+    words, in a text that has too many to search for. ``gains`` are rarities times weights,
+    ``weight`` is the sum of all; ``highest`` is the rarity of the rarest word. ``lower`` is the
+    text and ``folded_names`` are the names, in lower case. ``likeness`` is what ``definitions``
+    found out of defined names, ``strangeness`` what ``pointing`` found out of the question's own,
+    once it did.
     """
 
     __slots__ = (
@@ -64,6 +66,7 @@ class Question:
         names: tuple[str, ...] = (),
         absent: frozenset[str] = frozenset(),
         rarest: float = 1.0,
+        unsearched: float = 0.0,
     ) -> None:
         self.text = text
         self.words = words
@@ -72,8 +75,10 @@ class Question:
         self.absent = absent
         self.rarest = rarest
         self.gains = {word: rarity[word] * weight for word, weight in words.items()}
-        self.weight = math.fsum(self.gains.values())
-        self._mean_rarity = math.fsum(rarity.values()) / len(rarity) if rarity else 1.0
+        nowhere = unsearched * rarest
+        self.weight = math.fsum(self.gains.values()) + nowhere
+        known = len(rarity) + unsearched
+        self._mean_rarity = (math.fsum(rarity.values()) + nowhere) / known if known else 1.0
         self.highest = max(rarity.values(), default=1.0) or 1.0
         self.lower = text.lower()
         self.folded_names = frozenset(name.lower() for name in names)
@@ -110,7 +115,7 @@ class Question:
     @property
     def familiar(self) -> float:
         """How common its words are in the project: 0 when none occurs, below 1."""
-        return max(0.0, 1 - self._mean_rarity / self.rarest) if self.rarity else 0.0
+        return max(0.0, 1 - self._mean_rarity / self.rarest) if self.weight else 0.0
 
     def coverage(self, found: Collection[str]) -> float:
         """Share of the question's words that were found, by their gains, in [0, 1]."""
@@ -171,18 +176,29 @@ def read_question(store: Store | Glance, text: str) -> tuple[Question, list[str]
     counts = query_words(text)
     frequencies = store.passage_frequencies(list(counts))
     total = store.passage_count()
-    if len(counts) > _MOST_WORDS:
-        notes.append(f"Of {len(counts):,} different words the {_MOST_WORDS} rarest were searched.")
-        counts = {word: counts[word] for word in _rarest(counts, frequencies)}
     if not counts:
         notes.append("The query has no words to search for.")
+    absent = frozenset(word for word in counts if not frequencies.get(word))
+    unsearched = 0.0
+    if len(counts) > _MOST_WORDS:
+        occurring = counts.keys() - absent
+        searched = _rarest(counts, frequencies)
+        # What is nowhere counts by as much as of the rest is searched.
+        share = _weight(searched, counts) / _weight(occurring, counts) if occurring else 1.0
+        unsearched = _weight(absent, counts) * share
+        which = "rarest that occur here" if len(occurring) > len(searched) else "that occur here"
+        notes.append(
+            f"Of {len(counts):,} different words the {len(searched)} {which} were searched."
+        )
+        counts = {word: counts[word] for word in searched}
     question = Question(
         text=text,
         words=counts,
         rarity={word: rarity(frequencies.get(word, 0), total) for word in counts},
         names=_names(text),
-        absent=frozenset(word for word in counts if not frequencies.get(word)),
+        absent=absent,
         rarest=rarity(0, total),
+        unsearched=unsearched,
     )
     return question, notes
 
@@ -194,6 +210,10 @@ def rarity(frequency: int, total: int) -> float:
     word in most passages counts little instead of against a passage.
     """
     return math.log(1 + (max(total, frequency) - frequency + 0.5) / (frequency + 0.5))
+
+
+def _weight(some: Iterable[str], weights: Mapping[str, float]) -> float:
+    return math.fsum(weights[word] for word in some)
 
 
 def _rarest(counts: Mapping[str, float], frequencies: Mapping[str, int]) -> list[str]:

@@ -44,7 +44,43 @@ def test_of_very_many_words_the_rarest_that_occur_are_searched_with_a_note(index
     files = {f"f{n}.txt": " ".join(vocabulary[n:]) for n in range(200)}
     question, notes = read_question(indexed(files), " ".join([*vocabulary, "nowhere"]))
     assert set(question.words) == set(vocabulary[:64])  # word n is in n + 1 files
-    assert notes == ["Of 201 different words the 64 rarest were searched."]
+    assert notes == ["Of 201 different words the 64 rarest that occur here were searched."]
+
+
+@pytest.mark.parametrize("unknown", [40, 63, 64, 100, 2_000])
+def test_a_text_of_unknown_words_is_covered_by_one_known_word_no_better_the_longer_it_is(
+    indexed: Any, unknown: int
+) -> None:
+    store = indexed({"a.txt": "harbour " * 40, "b.txt": "quay and mole"})
+    question, notes = read_question(store, " ".join(["harbour", *_made(unknown)]))
+    assert question.coverage({"harbour"}) < 3 / unknown
+    assert len(question.absent) == unknown
+    if unknown >= 64:
+        count = f"{unknown + 1:,}"
+        assert notes == [f"Of {count} different words the 1 that occur here were searched."]
+        assert list(question.words) == ["harbour"]
+
+
+def test_of_a_long_text_what_is_nowhere_counts_like_what_is_searched(indexed: Any) -> None:
+    known = [f"known{word}" for word in _made(128)]
+    store = indexed({f"f{n}.txt": word for n, word in enumerate(known)})
+    question, _ = read_question(store, " ".join([*known, *_made(128)]))
+    assert len(question.words) == 64
+    # The other half is nowhere, which is a little rarer than in one file, and later in the text,
+    # where words weigh less.
+    assert 0.45 < question.coverage(set(question.words)) < 0.65
+
+
+def test_a_long_text_of_nothing_but_unknown_words_says_so(indexed: Any) -> None:
+    question, notes = read_question(indexed({"a.txt": "quay"}), " ".join(_made(70)))
+    assert (question.words, question.coverage({"quay"})) == ({}, 0.0)
+    assert notes == ["Of 70 different words the 0 that occur here were searched."]
+
+
+def _made(count: int) -> list[str]:
+    """Words that are no words."""
+    letters = [chr(97 + n) for n in range(26)]
+    return [f"zz{a}{b}{c}q" for a in letters for b in letters for c in letters][:count]
 
 
 def test_of_a_pasted_log_the_beginning_is_read_with_a_note(indexed: Any) -> None:
