@@ -204,7 +204,8 @@ class Hit:
     Of a long document these are up to four. ``score`` orders; ``evidence`` decides whether the hit
     may be injected. ``signals`` names what the score is made of. ``stale`` means the file changed
     on disk and could not be synced. ``doubles`` are further files that say the same, as hits of
-    their own. ``address`` opens a file in a vault in Obsidian.
+    their own. ``address`` opens a file in a vault in Obsidian. ``given`` are lines of the file that
+    the question gives, as a stack trace does.
     """
 
     path: str
@@ -218,6 +219,7 @@ class Hit:
     document: StoredDocument | None = None
     doubles: tuple[Hit, ...] = ()
     address: str = ""
+    given: tuple[int, ...] = ()
 
     @property
     def copies(self) -> tuple[str, ...]:

@@ -127,6 +127,17 @@ def test_an_excerpt_of_several_places_is_lines_of_the_piece_at_their_numbers(
     assert all(one.end + 2 < other.start for one, other in itertools.pairwise(excerpt))
 
 
+def test_an_excerpt_is_about_the_line_that_the_question_gives() -> None:
+    lines = ["def outer():", *(f"    step_{n}()" for n in range(38)), "    needle()"]
+    piece = Piece("a.py", 11, 50, "\n".join(lines))
+    found = read(piece, ["needl"], [definition("outer", 11, 50)], [30, 70])
+    signature, body = found.excerpt(6)
+    assert signature.text == "def outer():"
+    assert body.start < 30 < body.end
+    assert found.cut(3).start == 29
+    assert preview(piece.text, {"needl": 1.0}, 3, start=11, given=[30])[1] == "    step_18()"
+
+
 def test_an_excerpt_has_the_signature_above_the_lines_that_matter() -> None:
     lines = ["def outer(", "    first: int,", ") -> int:", *["    pass"] * 20, "    sew(needle)"]
     piece = Piece("a", 1, 24, "\n".join(lines))

@@ -99,10 +99,12 @@ def preview(
     lines: int = 3,
     definitions: Sequence[Definition] = (),
     start: int = 1,
+    given: Sequence[int] = (),
 ) -> list[str]:
     """The ``lines`` lines that tell most about the question (stems), blank ones left out.
 
-    ``start`` is the number of the first line of the text, from which ``definitions`` count.
+    ``start`` is the number of the first line of the text, from which ``definitions`` and the lines
+    that the question gives (``given``) count.
     """
     from rag_agent.context.excerpts import read
     from rag_agent.context.lines import Piece
@@ -116,5 +118,6 @@ def preview(
         if found.start in place
     ]
     piece = Piece("", 1, len(present), "\n".join(present.values()))
-    shown = read(piece, words, known).cut(lines)
+    asked = [place[line] for line in given if line in place]
+    shown = read(piece, words, known, asked).cut(lines)
     return [line[:_LINE_WIDTH].rstrip() for line in shown.text.split("\n")]

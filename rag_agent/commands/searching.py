@@ -139,7 +139,10 @@ def _hit_text(hit: Hit, words: Mapping[str, float]) -> str:
     heading = heading_of(hit.chunk, hit.chunk.start, hit.chunk.end, words)
     if heading:
         head += f"  {styled(one_line(heading), 'dim')}"
-    shown = preview(hit.chunk.text, words, definitions=hit.chunk.definitions, start=hit.chunk.start)
+    best = hit.chunk
+    shown = preview(
+        best.text, words, definitions=best.definitions, start=best.start, given=hit.given
+    )
     lines = [head, *(f"    {line}" for line in shown)]
     if hit.more:
         places = ", ".join(f"{chunk.start}-{chunk.end}" for chunk in hit.more)

@@ -42,7 +42,8 @@ class Reading:
     By line: ``told`` are the stems of the question that count there, ``bonus`` the weight of the
     definitions that begin there. ``weights`` are by stem; ``begins`` are the indexes of the lines
     where definitions begin, and ``typed`` that of one whose name was typed, with that of the line
-    with the name, which decorators and comments may precede.
+    with the name, which decorators and comments may precede. ``given`` are those of the lines that
+    the question gives by their numbers.
     """
 
     piece: Piece
@@ -53,6 +54,7 @@ class Reading:
     begins: frozenset[int]
     typed: tuple[int, int] | None
     definitions: tuple[Definition, ...] = ()
+    given: tuple[int, ...] = ()
 
     def cut(self, count: int) -> Piece:
         """At most ``count`` consecutive lines that tell most; all if there are no more.
@@ -62,7 +64,9 @@ class Reading:
         piece = self.piece
         if len(self.lines) <= count or count < 1:
             return piece
-        if self.typed is None:
+        if self.given:
+            first = min(max(0, self.given[0] - count // 2), len(self.lines) - count)
+        elif self.typed is None:
             first = _best_first(self, count)
         else:
             begin, named = self.typed
@@ -76,8 +80,9 @@ class Reading:
     def excerpt(self, count: int) -> tuple[Piece, ...]:
         """The at most ``count`` lines that tell most, as pieces in the order of their lines.
 
-        With the signature of the definition in which they stand, small definitions whole. The
-        first lines of a definition that was asked for by name are always among them.
+        With the signature of the definition in which they stand, small definitions whole. Lines
+        that the question gives, else the first ones of a definition that was asked for by name, are
+        always among them.
         """
         if len(self.lines) <= count or count < 1:
             return (self.piece,)
@@ -96,12 +101,17 @@ class Reading:
         return list(by_worth(self))
 
 
-def read(piece: Piece, asked: Iterable[str], definitions: Sequence[Definition] = ()) -> Reading:
+def read(
+    piece: Piece,
+    asked: Iterable[str],
+    definitions: Sequence[Definition] = (),
+    given: Iterable[int] = (),
+) -> Reading:
     """What the lines of a piece tell about a question, whose stems are ``asked``.
 
-    A definition whose whole name was typed begins every cut; otherwise words count by how few
-    lines have them, once in full and a little for each further line. Lines of imports and licences
-    do not count.
+    Every cut is about the lines that the question gives by their numbers (``given``), else begins
+    with a definition whose whole name was typed; otherwise words count by how few lines have them,
+    once in full and a little for each further line. Lines of imports and licences do not count.
     """
     lines, wanted = piece.text.split("\n"), set(asked)
     found = [wanted.intersection(words(line)) for line in lines]
@@ -126,7 +136,18 @@ def read(piece: Piece, asked: Iterable[str], definitions: Sequence[Definition] =
             bonus[place] += _DEFINED * sum(weights.get(part, 0.0) for part in sorted(parts))
     rarest = max(typed, default=None)
     start = None if rarest is None else (-rarest[1], rarest[2])
-    return Reading(piece, lines, told, weights, bonus, frozenset(begins), start, tuple(definitions))
+    inside = tuple(sorted(line - piece.start for line in given if piece.start <= line <= piece.end))
+    return Reading(
+        piece,
+        lines,
+        told,
+        weights,
+        bonus,
+        frozenset(begins),
+        start,
+        tuple(definitions),
+        inside if is_numbered(piece) else (),
+    )
 
 
 def typed_name(definition: Definition, asked: Iterable[str]) -> str:

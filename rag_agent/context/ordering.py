@@ -23,17 +23,20 @@ _BEGINNING = 6  # lines of a definition that was asked for by name, from its nam
 
 
 def by_worth(reading: Reading) -> Iterator[int]:
-    """All lines: one that tells most of what is not shown yet, what stands around it, the next."""
+    """All lines: one that tells most of what is not shown yet, what stands around it, the next.
+
+    Before these what was asked for by number or by name.
+    """
     count = len(reading.lines)
     seen: dict[str, int] = {}
     left = [index for index in range(count) if reading.told[index] or reading.bonus[index]]
     given: dict[int, None] = {}
-    named = _named(reading)
-    while named or left:
-        around = named or _around(
+    wanted = _wanted(reading)
+    while wanted or left:
+        around = wanted or _around(
             reading, max(left, key=lambda index: (_worth(reading, index, seen), -index))
         )
-        named = []
+        wanted = []
         given.update(dict.fromkeys(around))
         for index in around:
             for stem in reading.told[index]:
@@ -45,8 +48,11 @@ def by_worth(reading: Reading) -> Iterator[int]:
     yield from sorted(rest, key=lambda index: (_distance(shown, index), index))
 
 
-def _named(reading: Reading) -> list[int]:
-    """The first lines of the definition that was asked for by name."""
+def _wanted(reading: Reading) -> list[int]:
+    """The lines asked for by number, or else the first ones of the definition asked for by name."""
+    if reading.given:
+        around = [line for index in reading.given for line in _around(reading, index)]
+        return list(dict.fromkeys([*reading.given, *around]))
     if reading.typed is None:
         return []
     begin, name = reading.typed

@@ -59,7 +59,7 @@ def _blocks(
         yield block, chunks, f"takes in {best.location}"
     if room <= 0:
         return
-    reading = read(whole(best), asked, best.definitions)
+    reading = read(whole(best), asked, best.definitions, hit.given)
     for most in _EXCERPT_LINES:
         if most < len(reading.lines):
             excerpt = reading.excerpt(most)

@@ -139,7 +139,9 @@ class _Entry:
     def _excerpt(self, place: int, chunk: Chunk, lines: int) -> tuple[Piece, ...]:
         if (place, lines) not in self.excerpts:
             if place not in self.readings:
-                self.readings[place] = read(whole(chunk), self.asked, chunk.definitions)
+                self.readings[place] = read(
+                    whole(chunk), self.asked, chunk.definitions, self.hit.given
+                )
             self.excerpts[place, lines] = self.readings[place].excerpt(lines)
         return self.excerpts[place, lines]
 

@@ -14,6 +14,7 @@ from rag_agent.search.columns import Candidates
 from rag_agent.search.definitions import weight_of
 from rag_agent.search.dense import NoReading, Reading
 from rag_agent.search.heads import facts_of
+from rag_agent.search.pointing import gives_lines, lines_given
 from rag_agent.search.question import Question
 from rag_agent.types import Definition
 
@@ -24,6 +25,7 @@ _PATHS = 50  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
 _CHUNKS_OF_UNSEEN = 40
 _CHUNKS_BY_CARD = 3  # nothing says yet which of them answers
+_LINES = 50  # that a question may give of files; a log has more of them
 _DEFINITIONS = 100  # a name such as "get" is defined a thousand times; the weightiest are kept
 
 
@@ -57,6 +59,7 @@ def find_candidates(
             if document not in chunks.documents
         ]
         chunks.add(store.first_chunks(by_card, _CHUNKS_BY_CARD, where))
+    chunks.add(_at_given_lines(store, question, chunks.documents, where))
     files = Candidates(question, [*chunks.ids], chunks.owners(), found, asked, store)
     if meaning:
         files.cosines = store.cosines(meaning.model, meaning.vector, files.ids.tolist())
@@ -109,6 +112,20 @@ def _definitions(
     for chunk_id, definition in pairs:
         found.setdefault(chunk_id, []).append(definition)
     return found
+
+
+def _at_given_lines(
+    store: Store, question: Question, documents: Set[int], where: Filter | None
+) -> list[int]:
+    """The chunks of documents that have the lines of them which the question gives."""
+    if not gives_lines(question):
+        return []
+    given = [
+        (document, line)
+        for document, head in store.shown([*documents]).items()
+        for line in lines_given(question, head.document.path)
+    ]
+    return store.chunks_at(sorted(given)[:_LINES], where)
 
 
 def _unseen(sources: Sequence[Mapping[int, float]], seen: Set[int]) -> list[int]:

@@ -20,6 +20,7 @@ from rag_agent.search.diversity import collapse
 from rag_agent.search.facts import Corpus, corpus_of
 from rag_agent.search.matches import ChunkMatch, FileMatch
 from rag_agent.search.passages import choose_places, measures, uncounted
+from rag_agent.search.pointing import lines_given
 from rag_agent.search.question import Question, read_question
 from rag_agent.search.unmatched import WITHOUT_FILTER, explain_nothing
 from rag_agent.store import filters
@@ -176,6 +177,7 @@ def _hit(
         evidence=Evidence(*measures(question, file, unread)),
         converted=file.document.converted,
         document=file.document,
+        given=lines_given(question, file.document.path),
     )
 
 

@@ -6,7 +6,12 @@ from itertools import chain
 
 from rag_agent.search.lexical import count_words, path_words
 from rag_agent.search.places import score_chunks
-from rag_agent.search.pointing import points_at_definition, points_at_file, strangeness
+from rag_agent.search.pointing import (
+    lines_given,
+    points_at_definition,
+    points_at_file,
+    strangeness,
+)
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -27,12 +32,30 @@ _LEAST_SHARE = 0.4
 def choose_places(question: Question, file: FileMatch, alpha: float) -> list[int]:
     """Where in ``file.chunks`` the best chunk stands and a few more, best first.
 
-    These are up to two, of a long document four.
+    These are up to two, of a long document four. Those with a line that the question gives come
+    before all others.
     """
     scores = score_chunks(question, file, alpha)
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     least = scores[order[0]] * _LEAST_SHARE
-    return [order[0], *(place for place in order[1 : _most(file)] if scores[place] > least)]
+    given = _given(question, file)
+    if given:
+        order.sort(key=lambda place: place not in given)  # and else as they are
+    return [
+        order[0],
+        *(p for p in order[1 : _most(file)] if p in given or scores[p] > least),
+    ]
+
+
+def _given(question: Question, file: FileMatch) -> set[int]:
+    """Where the chunks are that have a line which the question gives."""
+    lines = lines_given(question, file.document.path)
+    spans = [match.stored.chunk for match in file.chunks] if lines else []
+    return {
+        place
+        for place, chunk in enumerate(spans)
+        if any(chunk.start <= line <= chunk.end for line in lines)
+    }
 
 
 def _most(file: FileMatch) -> int:

@@ -1,4 +1,4 @@
-"""Whether a question points at a file: with its name, or with that of a thing it defines."""
+"""Whether a question points at a file: with its name, a line of it, or a thing it defines."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ _PLAIN = 0.6  # a plain word that is all that is asked for: "explain rank", but 
 _CAPITAL = 0.6  # one inside a sentence: "the Store", but also "Python" and "Friday"
 _GOES_ON = re.compile(r"[\w-]|\.\w")  # behind a name that is the beginning of a longer one
 _NO_PATH = re.compile(r"[^\w./\\-]")
+# Behind a file's name, a line of it as compilers, stack traces and people write it: a.py:12,
+# a.py(12), a.py#L12, "a.py", line 12; in lower case.
+_LINE = re.compile(r"""["'`]?(?:[,:]?\s?(?:on\s|at\s)?lines?\s|:|\(|\#l)(\d{1,7})(?!\d|\.\d)""")
 _OTHER_CASE = 0.6  # of a name, as a factor; "writelock" may be WriteLock, but also another thing
 # What people say of a thing beside its name, when they ask for nothing else.
 _ASKING = frozenset(
@@ -51,12 +54,18 @@ def points_at_definition(question: Question, definitions: Iterable[Definition]) 
 
 def points_at_file(question: Question, path: str) -> float:
     """1 if the question has the file's name with its ending, and no other folder before it."""
-    name = path.rpartition("/")[2].lower()
-    if "." not in name.strip(".") or name not in question.lower:
-        return 0.0
-    whole = f"/{path.lower()}"
-    folders = _folders_before(name, question.lower, len(whole))
-    return float(any(_is_end_of(f"{folder}{name}", whole) for folder in folders))
+    return float(any(True for _ in _ends_of(question, path)))
+
+
+def lines_given(question: Question, path: str) -> tuple[int, ...]:
+    """The lines of a file that the question gives with its name, as a stack trace does."""
+    found = (_LINE.match(question.lower, end) for end in _ends_of(question, path))
+    return tuple(sorted({int(line[1]) for line in found if line}))
+
+
+def gives_lines(question: Question) -> bool:
+    """Whether the question can give a line of any file."""
+    return _LINE.search(question.lower) is not None
 
 
 def strangeness(question: Question) -> float:
@@ -68,8 +77,21 @@ def strangeness(question: Question) -> float:
     return question.strangeness
 
 
-def _folders_before(name: str, text: str, most: int) -> Iterator[str]:
+def _ends_of(question: Question, path: str) -> Iterator[int]:
+    """Where the question goes on behind the file's name, wherever no other folder is before it."""
+    name = path.rpartition("/")[2].lower()
+    if "." not in name.strip(".") or name not in question.lower:
+        return
+    whole = f"/{path.lower()}"
+    for folder, end in _folders_before(name, question.lower, len(whole)):
+        if _is_end_of(f"{folder}{name}", whole):
+            yield end
+
+
+def _folders_before(name: str, text: str, most: int) -> Iterator[tuple[str, int]]:
     """What is written right before a file's name wherever it stands by itself, "" or folders.
+
+    With where the name ends.
 
     Of folders the last ``most`` characters and a few; of a path that has the name several times
     what is before the last. A pattern that looks for all of a path at once takes minutes for a long
@@ -86,10 +108,10 @@ def _folders_before(name: str, text: str, most: int) -> Iterator[str]:
         if before and before[-1] not in "/\\":
             continue
         if last >= 0 and _NO_PATH.search(text, last, start):
-            yield known
+            yield known, last
         known, last = before, end
     if last >= 0:
-        yield known
+        yield known, last
 
 
 def _clearness(question: Question, name: str) -> float:

@@ -327,6 +327,12 @@ class Reader:
         """Ids of the first chunks of documents, up to so many of each."""
         return reading.first_chunks(self._database, document_ids, most, where)
 
+    def chunks_at(
+        self, places: Sequence[tuple[int, int]], where: Filter | None = None
+    ) -> list[int]:
+        """Ids of the chunks in which lines of documents stand, given as (document, line)."""
+        return reading.chunks_at(self._database, places, where)
+
     def owners(self, chunk_ids: Sequence[int]) -> NDArray[np.int64]:
         """Of each chunk its document's id and how many passages it has, of shape (2, chunks).
 

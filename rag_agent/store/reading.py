@@ -192,6 +192,24 @@ def first_chunks(
     return [identifier for (identifier,) in rows]
 
 
+def chunks_at(
+    database: Database, places: Sequence[tuple[int, int]], where: filters.Filter | None = None
+) -> list[int]:
+    """As ``Store.chunks_at``."""
+    if not places:
+        return []
+    condition, bindings = roots.condition(database, where, chunks=True)
+    rows = database.rows(
+        "SELECT c.id FROM json_each(?) AS w "
+        "CROSS JOIN documents AS d ON d.id = json_extract(w.value, '$[0]') "
+        "CROSS JOIN document_chunks AS c ON c.document_id = d.id "
+        "AND json_extract(w.value, '$[1]') BETWEEN c.start_line AND c.end_line "
+        f"WHERE TRUE{condition}",
+        (json.dumps(places), *bindings),
+    )
+    return [identifier for (identifier,) in rows]
+
+
 def shown(database: Database, document_ids: Sequence[int]) -> dict[int, ShownDocument]:
     """As ``Store.shown``."""
     known = database.recalled(

@@ -79,6 +79,22 @@ def test_a_defined_name_that_is_like_the_question_is_shown_first(indexed: Any) -
     assert starts(store, "how long to wait for a retry", words=True)[0] == lines_of(store)[1]
 
 
+@pytest.mark.parametrize("words", [True, False])
+def test_a_line_that_the_question_gives_is_shown_before_all_else(
+    indexed: Any, *, words: bool
+) -> None:
+    others = "".join(function(f"f{n}", "x = 1") for n in range(6))
+    code = function("retry", "retry(policy)") + others
+    store = indexed({"a.py": code})
+    point(store, {0: 0})
+    trace = 'retry policy failed\n  File "/srv/app/a.py", line {}, in f\n    retry(policy)'
+    for start in lines_of(store)[1:]:
+        assert starts(store, trace.format(start + 30), words=words)[:2] == [start, 1]
+    assert starts(store, trace.format(9999), words=words)[0] == 1
+    (hit,) = search(store, trace.format(9), embedder=None).hits
+    assert hit.given == (9,)
+
+
 def test_a_list_of_declarations_comes_after_a_definition_with_a_body(indexed: Any) -> None:
     declarations = "".join(f"def stub_{n}(): flush(buffer)\n" for n in range(48))
     definition = function("write", "flush(buffer)", 20).rstrip() + "\n    x = 1" * 25

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_agent.search.pointing import points_at_definition, points_at_file, strangeness
+from rag_agent.search.pointing import (
+    gives_lines,
+    lines_given,
+    points_at_definition,
+    points_at_file,
+    strangeness,
+)
 from rag_agent.search.question import Question, read_question
 from rag_agent.store import Store
 from rag_agent.types import Definition
@@ -113,6 +119,38 @@ def test_a_name_with_its_ending_points_at_the_file(store: Store, text: str) -> N
 )
 def test_the_name_of_another_file_does_not(store: Store, text: str) -> None:
     assert points_at_file(asked(store, text), "src/search/places.py") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("explain places.py:12", (12,)),
+        ("src/search/places.py:12:5: error: x", (12,)),
+        ("places.py:12-30 and places.py:40", (12, 40)),
+        ("places.py:12.", (12,)),
+        ('File "/srv/src/search/places.py", line 12, in rank\n  File "b.py", line 3', (12,)),
+        ("at rank (src/search/places.py:12:18)", (12,)),
+        ("\t/go/project/src/search/places.py:12 +0x5a5", (12,)),
+        ("in C:\\project\\src\\search\\places.py:line 12", (12,)),
+        ("Fatal error in places.py on line 12", (12,)),
+        ("places.py: line 12: x: command not found", (12,)),
+        ("places.py(12,5): error C2065", (12,)),
+        ("blob/main/src/search/places.py#L12-L20", (12,)),
+        ("what does `places.py` line 12 do", (12,)),
+        ("places.py", ()),
+        ("places.py has 12 lines", ()),
+        ("places.py: 3 tests failed, 12:30", ()),
+        ("places.py:1.5", ()),
+        ("other/places.py:12", ()),
+        ("test_places.py:12", ()),
+    ],
+)
+def test_a_line_behind_the_name_of_a_file_is_a_line_of_it(
+    store: Store, text: str, lines: tuple[int, ...]
+) -> None:
+    question = asked(store, text)
+    assert lines_given(question, "src/search/places.py") == lines
+    assert gives_lines(question) or not lines
 
 
 @given(st.lists(st.sampled_from(["a.py", "src", "/", "\\", ".", "-", " ", "x", "./"]), max_size=12))
