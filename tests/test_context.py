@@ -496,6 +496,8 @@ def test_orders_that_only_the_conversation_explains_are_not_looked_up(prompt: st
         "how do I run the tests?",
         "where is the error logged?",
         "table colors",
+        "can I add line numbers to a code block?",
+        "can we change the color of a table?",
         "Request",
         "fix openStore",
         "run scripts/demo.py",
