@@ -208,6 +208,16 @@ def test_status_shows_settings_that_were_changed_as_config_json_has_them(project
     assert data("status")["settings"]["ragEnabled"] is True
 
 
+def test_status_lists_the_first_notes_on_files_and_counts_the_others(project: Path) -> None:
+    for number in range(25):
+        (project / f"page_{number}.html").write_text("<body><br></body>", encoding="utf-8")
+    run("index")
+    notes = [line for line in text("status").split("\n") if line.startswith("note: ")]
+    assert len(notes) == 21
+    assert notes[-1] == "note: 5 more notes on files; --json has all"
+    assert len(data("status")["warnings"]) == 25
+
+
 def test_status_says_size_and_time_of_a_skipped_file_only_where_they_count(project: Path) -> None:
     (project / "image.py").write_bytes(b"\x00\x01\x02binary")
     (project / ".env").write_text("PASSWORD=x\n", encoding="utf-8")

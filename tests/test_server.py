@@ -419,6 +419,17 @@ async def test_the_status_names_a_few_of_the_files_left_out(folder: Path) -> Non
         assert len(status["skipped"]) == 20
 
 
+async def test_the_status_stays_short_however_many_files_have_notes(folder: Path) -> None:
+    for number in range(300):
+        (folder / f"page_{number}.html").write_text("<body><script>x()</script></body>", "utf-8")
+    async with connected() as client:
+        await call(client, "rag_index")
+        status = await finished(client)
+        assert len(status["warnings"]) == 20
+        assert status["warnings_not_shown"] == 280
+        assert len(json.dumps(status)) < 10_000
+
+
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_client_names_the_project_where_the_server_starts_in_the_home_folder(
     mode: str, folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch

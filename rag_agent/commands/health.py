@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rag_agent.types import Activity, Check, Status
 
 
-_DOCUMENTS = 20  # that are scans and listed, before the rest is counted
+_DOCUMENTS = 20  # that are scans, or have a note, and are listed before the rest is counted
 
 
 @verb("status", "what is indexed, what is running, what is left out, settings")
@@ -100,8 +100,10 @@ def _status_text(found: Status) -> str:
     ]
     text = table(rows)
     problems = [f"words only, no vectors: {found.model_problem}"] if found.model_problem else []
-    notes = [styled(f"note: {note}", "yellow") for note in (*problems, *found.warnings)]
-    return "\n".join([text, *notes])
+    notes = [*problems, *found.warnings[:_DOCUMENTS]]
+    more = len(found.warnings) - _DOCUMENTS
+    notes += [f"{more:,} more notes on files; --json has all"] if more > 0 else []
+    return "\n".join([text, *(styled(f"note: {note}", "yellow") for note in notes)])
 
 
 def _vector_coverage(found: Status) -> float:

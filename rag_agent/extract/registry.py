@@ -81,8 +81,12 @@ def guarded(read: Extractor, data: bytes, path: str) -> Document:
 
 
 def _checked(document: Document, data: bytes) -> Document:
-    """With a warning where a file that holds something has given no text, and nothing said why."""
-    if not document.converted or document.warnings or document.text.strip() or not data.strip():
+    """With a warning where a file that holds something has given no text, and nothing said why.
+
+    A drawing mostly has none: icons come by the thousand.
+    """
+    silent = document.warnings or document.language == "svg"
+    if not document.converted or silent or document.text.strip() or not data.strip():
         return document
     return replace(document, warnings=("no text in it",))
 

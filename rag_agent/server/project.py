@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 PATIENCE = 20.0  # seconds an index call lasts at most; hosts give up after 60
 _LOOK_EVERY = 0.1  # seconds between two progress notifications
 _PART_FOR_ANSWER = 8  # an answer that was asked for gets an eighth of what the window has left
-_SKIPPED_SHOWN = 20  # files; all of them could exceed what a host takes
+_FILES_SHOWN = 20  # of each kind; all of them could exceed what a host takes
 _WARNINGS_SHOWN = 5
 
 
@@ -259,10 +260,12 @@ def _status(
     found: Status, job: Job | None, state: Mapping[str, object] | None
 ) -> dict[str, object]:
     data = status_data(found)
-    skipped = data["skipped"]
-    assert isinstance(skipped, (list, tuple))
-    data["skipped"] = list(skipped[:_SKIPPED_SHOWN])
-    data["skipped_not_shown"] = max(0, len(skipped) - _SKIPPED_SHOWN)
+    for name in ("skipped", "warnings", "pages_of"):
+        entries = data[name]
+        assert isinstance(entries, (list, tuple, dict))
+        first = list(islice(entries, _FILES_SHOWN))
+        data[name] = {key: entries[key] for key in first} if isinstance(entries, dict) else first
+        data[f"{name}_not_shown"] = len(entries) - len(first)
     data["indexing"] = state
     if job is not None and state and state["state"] == "running" and not found.running:
         # Between two kinds of work no lock is held, and yet there is more to come.

@@ -190,6 +190,11 @@ def test_a_document_without_any_text_says_so(data: bytes, path: str) -> None:
     assert document.warnings == ("no text in it",)
 
 
+def test_a_drawing_without_any_text_is_as_drawings_are() -> None:
+    icon = b'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h24v24"/></svg>'
+    assert extract(icon, "icon.svg").warnings == ()
+
+
 def test_a_page_in_another_encoding_is_read_as_it_declares() -> None:
     page = '<meta charset="shift_jis"><title>潮位表</title><p>港の潮位</p>'
     document = extract(page.encode("shift_jis"), "a.html")
