@@ -32,19 +32,18 @@ _LEAST_SHARE = 0.4
 def choose_places(question: Question, file: FileMatch, alpha: float) -> list[int]:
     """Where in ``file.chunks`` the best chunk stands and a few more, best first.
 
-    These are up to two, of a long document four. Those with a line that the question gives come
-    before all others.
+    These are up to two, of a long document four. Where the question gives lines of the file, those
+    with a line and then those with a definition that it names, and no others: the rest of what it
+    says, as a stack trace, is about other files.
     """
     scores = score_chunks(question, file, alpha)
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
-    least = scores[order[0]] * _LEAST_SHARE
     given = _given(question, file)
     if given:
-        order.sort(key=lambda place: place not in given)  # and else as they are
-    return [
-        order[0],
-        *(p for p in order[1 : _most(file)] if p in given or scores[p] > least),
-    ]
+        named = [place for place in order if place not in given and file.chunks[place].asked]
+        return [*(place for place in order if place in given), *named][: _most(file)]
+    least = scores[order[0]] * _LEAST_SHARE
+    return [order[0], *(place for place in order[1 : _most(file)] if scores[place] > least)]
 
 
 def _given(question: Question, file: FileMatch) -> set[int]:

@@ -89,7 +89,8 @@ def test_a_line_that_the_question_gives_is_shown_before_all_else(
     point(store, {0: 0})
     trace = 'retry policy failed\n  File "/srv/app/a.py", line {}, in f\n    retry(policy)'
     for start in lines_of(store)[1:]:
-        assert starts(store, trace.format(start + 30), words=words)[:2] == [start, 1]
+        assert starts(store, trace.format(start + 30), words=words) == [start, 1]  # by its name
+        assert starts(store, f"why does a.py:{start} fail", words=words) == [start]
     assert starts(store, trace.format(9999), words=words)[0] == 1
     (hit,) = search(store, trace.format(9), embedder=None).hits
     assert hit.given == (9,)
