@@ -239,8 +239,9 @@ _DATA: tuple[tuple[str, str], ...] = (
     ("plantuml", ".puml .plantuml"),
     (
         "properties",
-        ".properties .env.example .env.sample .env.template .env.dist .tool-versions"
-        " gradle.properties Procfile",
+        # Of .env what sync/secrets.py lets through.
+        ".properties .env.example .env.sample .env.template .env.dist .env.defaults .env.schema"
+        " example.env sample.env template.env .tool-versions gradle.properties Procfile",
     ),
     ("toml", ".toml Pipfile"),
     ("tsv", ".tsv"),
@@ -316,8 +317,9 @@ def key_of(name: str, known: Collection[str] = LANGUAGES) -> str | None:
     """The key of ``known`` that names this file, or None.
 
     Whole names are exact (``BUILD`` is Bazel's, ``build`` is not); extensions also match in lower
-    case (``.PY``), but ``.C`` is C++. ``Dockerfile.dev`` and ``config.h.in`` count as what they
-    are variants of. ``name`` is a file name without folders.
+    case (``.PY``), but ``.C`` is C++. ``app.env.example`` is known by its last two extensions;
+    ``Dockerfile.dev`` and ``config.h.in`` count as what they are variants of. ``name`` is a file
+    name without folders.
     """
     if name in known:
         return name
@@ -330,6 +332,9 @@ def key_of(name: str, known: Collection[str] = LANGUAGES) -> str | None:
     lower = suffix.lower()
     if lower in known:
         return lower
+    double = f".{stem.rpartition('.')[2].lower()}{lower}"
+    if double in known:
+        return double
     if lower in _TEMPLATE_SUFFIXES and stem:
         return key_of(stem, known)
     first = name.partition(".")[0]
