@@ -23,6 +23,7 @@ from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, merged
 from rag_agent.context.render import DEFAULT_TOKENS, answer
+from rag_agent.context.room import NO_ROOM
 from rag_agent.tokens import estimate_tokens, query_words
 from rag_agent.types import (
     Chunk,
@@ -368,8 +369,9 @@ def test_a_hit_is_shown_under_its_place_and_heading() -> None:
 
 
 def test_hits_are_packed_best_first_until_the_budget_is_spent() -> None:
-    hits = [hit("one", (1, 30)), hit("two", (1, 30)), hit("three", (1, 30))]
-    budget = pack(hits[:2], 10_000).tokens + 15
+    wide = Chunk("three", 1, 30, "\n".join("x" * 90 for _ in range(30)))
+    hits = [hit("one", (1, 30)), hit("two", (1, 30)), Hit("three", 1.0, wide)]
+    budget = pack(hits[:2], 10_000).tokens + 30
     packed = pack(hits, budget)
     assert [shown.path for shown in packed.hits] == ["one", "two"]
     assert packed.text.index("one:1-30") < packed.text.index("two:1-30")
@@ -378,6 +380,18 @@ def test_hits_are_packed_best_first_until_the_budget_is_spent() -> None:
         "takes in two:1-30",
         f"no room for three:1-30 in {budget} tokens",
     )
+
+
+def test_hits_for_which_there_is_no_room_are_named_after_the_others() -> None:
+    wide = "\n".join("x" * 300 for _ in range(40))
+    large = [Hit(name, 1.0, Chunk(name, 1, 40, wide, "def f")) for name in ("one", "two")]
+    packed = pack([*large, hit("small", (1, 30))], 500)
+    assert [shown.path for shown in packed.hits] == ["small"]
+    assert f"\n\n{NO_ROOM}\none:1-40  def f\ntwo:1-40  def f\n</project-search" in packed.text
+    assert packed.tokens == estimate_tokens(packed.text) <= 500
+    many = [hit("small", (1, 30)), *(Hit(f"{n}", 1.0, large[0].chunk) for n in range(20))]
+    named = pack(many, 500).text.partition(NO_ROOM)[2]
+    assert 0 < estimate_tokens(named) <= 50
 
 
 def test_a_hit_that_does_not_fit_gives_the_lines_that_matter_under_their_numbers() -> None:

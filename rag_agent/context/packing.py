@@ -6,39 +6,45 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rag_agent.context.excerpts import read
-from rag_agent.context.fence import MOST_CHARACTERS, fenced, harmless, one_line
+from rag_agent.context.fence import harmless, one_line
 from rag_agent.context.headings import heading_of
 from rag_agent.context.lines import Piece, pieces_of, whole, with_gaps
+from rag_agent.context.room import fits, named, text_of, with_named
 from rag_agent.tokens import estimate_tokens
 from rag_agent.types import Chunk, Context, Hit
 
 _CHARACTERS_OF_TOKEN = 3  # at most, by tokens.estimate_tokens
+_LEAST_ROOM = 200  # characters, of a place and six lines; what is left of a spent budget is less
 _EXCERPT_LINES = (48, 36, 24, 18, 14, 10, 8, 6)  # tried in turn; fewer would not explain themselves
 
 
 def pack(hits: Sequence[Hit], budget: int, asked: Sequence[str] = ()) -> Context:
-    """The hits as text of at most ``budget`` tokens and ``MOST_CHARACTERS``, or as many as fit.
+    """The hits as text of at most ``budget`` tokens and what a hook may say, or as many as fit.
 
     A hit is shown with all its chunks, else with its best ones, else with the lines of its best
-    one that tell most about the question, whose stems are ``asked``. ``reasons`` has one for each
-    hit, in their order.
+    one that tell most about the question, whose stems are ``asked``; what there is no room for is
+    named. ``reasons`` has one for each hit, in their order.
     """
     blocks: list[str] = []
     shown: list[Hit] = []
     reasons: list[str] = []
-    for hit in hits:
-        room = _CHARACTERS_OF_TOKEN * (budget - estimate_tokens("\n\n".join(blocks)))
+    places = [_place(hit.chunk, hit.chunk.start, hit.chunk.end, asked) for hit in hits]
+    left: list[str] = []
+    for number, hit in enumerate(hits):
+        ending = named([*left, *places[number + 1 :]], budget)
+        room = _CHARACTERS_OF_TOKEN * (budget - estimate_tokens("\n\n".join([*blocks, *ending])))
         for block, chunks, reason in _blocks(hit, asked, room):
-            if _fits([*blocks, block], budget):
+            if fits([*blocks, block, *ending], budget):
                 blocks.append(block)
                 shown.append(replace(hit, more=chunks[1:]))
                 reasons.append(reason)
                 break
         else:
+            left.append(places[number])
             reasons.append(f"no room for {hit.chunk.location} in {budget} tokens")
     if not shown:
         return Context("", 0, (), tuple(reasons))
-    text = _text(blocks)
+    text = text_of(with_named(blocks, left, budget))
     return Context(text, estimate_tokens(text), tuple(shown), tuple(reasons))
 
 
@@ -57,7 +63,7 @@ def _blocks(
             continue
         block = "\n\n".join(_block(hit, piece, asked) for piece in pieces)
         yield block, chunks, f"takes in {best.location}"
-    if room <= 0:
+    if room < _LEAST_ROOM:
         return
     reading = read(whole(best), asked, best.definitions, hit.given)
     for most in _EXCERPT_LINES:
@@ -79,15 +85,11 @@ def _block(hit: Hit, piece: Piece, asked: Sequence[str]) -> str:
         or chunk.start <= piece.start <= chunk.end
     )  # fmt: skip
     start, end = max(piece.start, chunk.start), min(piece.end, chunk.end)
+    return f"{_place(chunk, start, end, asked, piece.location)}\n{harmless(piece.text)}"
+
+
+def _place(chunk: Chunk, start: int, end: int, asked: Sequence[str], location: str = "") -> str:
+    """Where lines of a chunk stand and what they are called."""
+    place = one_line(location or chunk.location)
     heading = one_line(heading_of(chunk, start, end, asked))
-    place = f"{one_line(piece.location)}  {heading}" if heading else one_line(piece.location)
-    return f"{place}\n{harmless(piece.text)}"
-
-
-def _text(blocks: Sequence[str]) -> str:
-    return fenced("\n\n".join(blocks))
-
-
-def _fits(blocks: Sequence[str], budget: int) -> bool:
-    text = _text(blocks)
-    return len(text) <= MOST_CHARACTERS and estimate_tokens(text) <= budget
+    return f"{place}  {heading}" if heading else place

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 
-from rag_agent.context.fence import MOST_CHARACTERS, fenced, harmless, one_line
+from rag_agent.context.fence import harmless, one_line
 from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.gate import certainty, silence
+from rag_agent.context.room import fits, named, text_of, with_named
 from rag_agent.context.shown import key_of
 from rag_agent.search import fusion
 from rag_agent.search.facts import corpus_of
@@ -141,14 +142,14 @@ def answer(
     reason = silence(query)
     if reason:
         return Answer(reasons=(reason,))
-    result = Answer(query)
-    blocks: list[str] = []
-    for hit in search(glance, query, settings.rag_top_k):
-        if hit.certainty < settings.rag_score_threshold or key_of_shown(hit.chunk) in shown:
-            continue
-        more = [chunk for chunk in hit.more if key_of_shown(chunk) not in shown]
-        _pack(hit, more, result, blocks, budget)
-    return result
+    hits = [
+        hit
+        for hit in search(glance, query, settings.rag_top_k)
+        if hit.certainty >= settings.rag_score_threshold and key_of_shown(hit.chunk) not in shown
+    ]
+    for hit in hits:
+        hit.more = tuple(chunk for chunk in hit.more if key_of_shown(chunk) not in shown)
+    return _packed(hits, query, budget)
 
 
 def search(glance: Glance, text: str, limit: int) -> list[Found]:
@@ -268,28 +269,38 @@ def _is_current(document: Any) -> bool:
         return False
 
 
-def _pack(
-    hit: Found, more: Sequence[Shown], result: Answer, blocks: list[str], budget: int
-) -> None:
-    """Put a file into the answer with all its chunks, else its best ones, else a passage's lines.
+def _packed(hits: Sequence[Found], query: str, budget: int) -> Answer:
+    """Each file with all its chunks, else its best ones, else a passage's lines, else named.
 
     What is not all of its chunk counts as shown like it.
     """
-    best = hit.chunk
-    choices = [(best, *more[:count]) for count in range(len(more), -1, -1)]
-    for pieces in (*choices, (hit.passage,)):
-        text = fenced("\n\n".join([*blocks, *map(_block, pieces)]))
-        tokens = estimate_tokens(text)
-        if len(text) <= MOST_CHARACTERS and tokens <= budget:
-            blocks.extend(map(_block, pieces))
-            result.text, result.tokens = text, tokens
-            hit.more = pieces[1:]
-            result.hits.append(hit)
-            return
+    result = Answer(query)
+    blocks: list[str] = []
+    left: list[str] = []
+    places = [_place(hit.chunk) for hit in hits]
+    for number, hit in enumerate(hits):
+        ending = named([*left, *places[number + 1 :]], budget)
+        choices = [(hit.chunk, *hit.more[:count]) for count in range(len(hit.more), -1, -1)]
+        for pieces in (*choices, (hit.passage,)):
+            shown = [*blocks, *map(_block, pieces)]
+            if fits([*shown, *ending], budget):
+                blocks = shown
+                hit.more = pieces[1:]
+                result.hits.append(hit)
+                break
+        else:
+            left.append(places[number])
+    if blocks:
+        result.text = text_of(with_named(blocks, left, budget))
+        result.tokens = estimate_tokens(result.text)
+    return result
 
 
 def _block(piece: Shown) -> str:
+    return f"{_place(piece)}\n{harmless(piece.text)}"
+
+
+def _place(piece: Shown) -> str:
     place = one_line(f"{piece.path}:{piece.start}-{piece.end}")
     heading = one_line(piece.heading)
-    first = f"{place}  {heading}" if heading else place
-    return f"{first}\n{harmless(piece.text)}"
+    return f"{place}  {heading}" if heading else place

@@ -16,6 +16,7 @@ import pytest
 import rag_agent
 from rag_agent.config import Config
 from rag_agent.context import build_context, certainty
+from rag_agent.context.room import NO_ROOM
 from rag_agent.hook import lookup
 from rag_agent.hook.settings import Settings, read_settings
 from rag_agent.hook.words import reply_without_server
@@ -222,6 +223,20 @@ def test_where_there_is_no_room_for_a_chunk_its_best_passage_is_shown(project: P
     (place,) = re.findall(r"^passports\.py:(\d+)-(\d+)", context, re.MULTILINE)
     lines = code.split("\n")[int(place[0]) - 1 : int(place[1])]
     assert "\n".join(lines) in context
+
+
+def test_files_for_which_there_is_no_room_are_named(project: Path) -> None:
+    for number in range(3):
+        text = "\n".join(f"The hologram of passport {number} has {n} colors." for n in range(90))
+        (project / f"hologram{number}.md").write_text(text, encoding="utf-8")
+    _index(project)
+    _configure(project, {"ragTokenBudget": 560, "ragScoreThreshold": 0, "ragTopK": 3})
+    context, _ = _hook(project, "which colors has the hologram of a passport?")
+    shown, _, places = context.partition(NO_ROOM)
+    assert "colors." in shown
+    assert "hologram" in places
+    assert "colors." not in places
+    assert len(_files(context)) == 3
 
 
 def test_what_hosts_would_cut_is_not_sent(project: Path) -> None:
