@@ -19,6 +19,9 @@ _PLAIN = 0.6  # a plain word that is all that is asked for: "explain rank", but 
 _CAPITAL = 0.6  # one inside a sentence: "the Store", but also "Python" and "Friday"
 _GOES_ON = re.compile(r"[\w-]|\.\w")  # behind a name that is the beginning of a longer one
 _NO_PATH = re.compile(r"[^\w./\\-]")
+# Where Python installs packages: what follows is a path in the sources of the package.
+_INSTALLED = ("site-packages/", "dist-packages/")
+_FEW = 1 + max(map(len, _INSTALLED))
 # Behind a file's name, a line of it as compilers, stack traces and people write it: a.py:12,
 # a.py(12), a.py#L12, "a.py", line 12; in lower case.
 _LINE = re.compile(r"""["'`]?(?:[,:]?\s?(?:on\s|at\s)?lines?\s|:|\(|\#l)(\d{1,7})(?!\d|\.\d)""")
@@ -102,7 +105,7 @@ def _folders_before(name: str, text: str, most: int) -> Iterator[tuple[str, int]
         end = start + len(name)
         if _GOES_ON.match(text, end):
             continue
-        before = text[max(0, start - most - 1) : start]
+        before = text[max(0, start - most - _FEW) : start]
         others = [other.end() for other in _NO_PATH.finditer(before)]
         before = before[others[-1] :] if others else before
         if before and before[-1] not in "/\\":
@@ -147,4 +150,6 @@ def _marked_as_code(given: str, text: str) -> bool:
 def _is_end_of(written: str, path: str) -> bool:
     """Whether a path ends with what was written, or the other way round (an absolute path)."""
     plain = "/" + written.replace("\\", "/").removeprefix("./").lstrip("/")
+    for folder in _INSTALLED:
+        plain = "/" + plain.rpartition(folder)[2].lstrip("/")
     return path.endswith(plain) or plain.endswith(path)

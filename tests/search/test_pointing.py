@@ -100,6 +100,8 @@ def test_a_word_that_happens_to_be_a_name_points_at_nothing(
         "the docs (places.py, lines.py) are old",
         "Places.py.",
         "`./search/places.py`",
+        "/usr/lib/python3.12/site-packages/search/places.py",
+        r"C:\Python\Lib\site-packages\search\places.py",
     ],
 )
 def test_a_name_with_its_ending_points_at_the_file(store: Store, text: str) -> None:
@@ -115,6 +117,8 @@ def test_a_name_with_its_ending_points_at_the_file(store: Store, text: str) -> N
         "places.pyi",
         "places.py.orig",
         "my-places.py",
+        "/usr/lib/python3.12/site-packages/other/places.py",
+        "/opt/packages/search/places.py",
     ],
 )
 def test_the_name_of_another_file_does_not(store: Store, text: str) -> None:
