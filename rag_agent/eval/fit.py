@@ -58,6 +58,7 @@ TAUGHT_OF_PROSE = (
     "words: best chunk",
     "words: words in chunk",
     "words: words in passage",
+    "words: near each other",
     *MEANINGS,
     "file name: name covered",
     "defined names: headings",
@@ -90,6 +91,7 @@ _WAYS = {
         (
             {"words: best passage": 0.4},
             {"meaning: best chunk's meaning": 0.4, "meaning: summary's meaning": 0.2},
+            {"words: near each other": 0.2},
         ),
         times=10.0,
     ),

@@ -17,6 +17,7 @@ from rag_agent.search import fusion
 from rag_agent.search.facts import corpus_of
 from rag_agent.search.lexical import CANDIDATES, count_chunk, count_passage
 from rag_agent.search.matches import ChunkMatch, FileMatch, by_file
+from rag_agent.search.nearby import nearby
 from rag_agent.search.passages import choose_places, measures
 from rag_agent.search.question import Question, read_question
 from rag_agent.store.folding import fold
@@ -116,9 +117,10 @@ class _Evidence:
 class _Stored:
     """What ``ChunkMatch`` wants of a stored chunk."""
 
-    __slots__ = ("best", "chunk", "document", "shown_path")
+    __slots__ = ("best", "chunk", "document", "id", "shown_path")
 
     def __init__(self, chunk: Any, document: Any, best: GlancedPassage) -> None:
+        self.id = chunk.id
         self.chunk = chunk
         self.document = document
         self.shown_path = document.shown_path
@@ -189,6 +191,8 @@ def _files(glance: Glance, question: Question) -> list[tuple[float, FileMatch]]:
     votes = glance.history_votes(list(question.words))
     for file in files:
         file.commits = votes.get(file.document.id, 0.0)
+        if file.document.kind == "prose":
+            file.nearby = nearby(question, file.best.counts, file.best.stored.chunk.text)
     parts = fusion.score(question, files, _WORDS_ALONE, corpus_of(glance))
     return [(sum(own.values()), file) for own, file in zip(parts, files, strict=True)]
 

@@ -18,6 +18,7 @@ from rag_agent.search import lexical
 from rag_agent.search.heads import HeadFacts, facts_of
 from rag_agent.search.matches import ChunkMatch, FileMatch
 from rag_agent.search.names import Names
+from rag_agent.search.nearby import nearby
 from rag_agent.search.question import SATURATION, Question
 from rag_agent.store import CountedPassages, Outline
 from rag_agent.types import Definition
@@ -84,6 +85,7 @@ class Candidates(Sequence[FileMatch]):
         self.near: Floats = nothing
         self.alike: dict[int, float] = {}
         self._outlines: dict[int, Outline] = {}
+        self._nearby: dict[int, float] = {}
 
     def _count(self, found: CountedPassages, everything: Places) -> None:
         chunks = len(self.ids)
@@ -206,6 +208,31 @@ class Candidates(Sequence[FileMatch]):
             for outline, owner in zip(found, owners, strict=True)
         ]
 
+    def nearby(self, files: Places) -> list[float]:
+        """Of each of some files how near each other words of the question stand in it.
+
+        As ``FileMatch.nearby``; the texts of the documents among them are read once.
+        """
+        wanted = files.tolist()
+        known = self._nearby
+        best: dict[int, tuple[int, list[str]]] = {}
+        for file in wanted:
+            if file not in known and self.facts[file].kind == "prose":
+                chunk = self._best_chunk(file)
+                words = [self.words[one] for one in self.counts[chunk].nonzero()[0].tolist()]
+                known[file] = 0.0
+                if len(words) > 1:
+                    best[file] = self.ids.item(chunk), words
+        texts = self._store.texts([chunk for chunk, _ in best.values()]) if best else {}
+        for file, (chunk, words) in best.items():
+            known[file] = nearby(self.question, words, texts.get(chunk, ""))
+        return [known.get(file, 0.0) for file in wanted]
+
+    def _best_chunk(self, file: int) -> int:
+        """As ``FileMatch.best``."""
+        first = int(self.first[file])
+        return first + int(self.bm25[first : first + int(self.sizes[file])].argmax())
+
     @overload
     def __getitem__(self, place: int) -> FileMatch: ...
     @overload
@@ -232,6 +259,7 @@ class Candidates(Sequence[FileMatch]):
         )
         file.by_path = float(self.by_path[place])
         file.near = float(self.near[place])
+        (file.nearby,) = self.nearby(np.array([place]))
         return file
 
     def __iter__(self) -> Iterator[FileMatch]:

@@ -73,6 +73,7 @@ class Facts:
         "named_as_code",
         "names",
         "near",
+        "nearby",
         "passages",
         "path",
         "question",
@@ -106,6 +107,7 @@ class Facts:
         self.card: float | None = file.card
         self.commits: float = file.commits
         self.near: float = file.near
+        self.nearby: float = file.nearby
         definitions = [found for c in file.chunks for found in c.stored.chunk.definitions]
         self.defined: int = len(definitions)
         self.names: Likeness = Likeness(question, definitions)

@@ -49,10 +49,20 @@ class FileMatch:
     ``card`` is the raw cosine of the file's card, None where it has none yet. ``commits`` says how
     much the messages of commits that changed it speak for it, in [0, 1]; ``by_path`` is the BM25
     of its path, 0 where that did not find it; ``near`` how near it is by links to the document that
-    the search starts from, in [0, 1].
+    the search starts from, in [0, 1]; ``nearby`` how near each other words of the question stand in
+    the best chunk of a document (``search.nearby``).
     """
 
-    __slots__ = ("by_path", "card", "chunks", "commits", "document", "near", "shown_path")
+    __slots__ = (
+        "by_path",
+        "card",
+        "chunks",
+        "commits",
+        "document",
+        "near",
+        "nearby",
+        "shown_path",
+    )
 
     def __init__(
         self,
@@ -69,6 +79,7 @@ class FileMatch:
         self.commits = commits
         self.by_path: float = 0.0
         self.near: float = 0.0
+        self.nearby: float = 0.0
 
     def best_passages(self, count: int | None) -> list[float]:
         """The BM25 of the file's best passages, or of all, highest first."""
@@ -83,7 +94,12 @@ class FileMatch:
     @property
     def bm25(self) -> float:
         """BM25 of the best chunk as a whole."""
-        return max(chunk.bm25 for chunk in self.chunks)
+        return self.best.bm25
+
+    @property
+    def best(self) -> ChunkMatch:
+        """The chunk with the highest BM25; of equals the first in the index."""
+        return min(self.chunks, key=lambda chunk: (-chunk.bm25, chunk.stored.id))
 
 
 def by_file(chunks: Sequence[ChunkMatch]) -> list[FileMatch]:

@@ -115,6 +115,7 @@ class Read:
 def of_some(read: Read, corpus: Corpus, known: Collection[str]) -> Columns:
     """What is not ``known`` of these files yet, not scaled."""
     columns = _of_names(read)
+    columns[f"{WORDS}: near each other"] = np.array(read.candidates.nearby(read.files))
     others = [signal for signal in SIGNALS if signal.key not in columns and signal.key not in known]
     views = [_view(read, place, corpus) for place in range(len(read.files))] if others else []
     for signal in others:
