@@ -146,8 +146,8 @@ def _injection(open_index: Opener, *, enabled: bool) -> Result:
 
 def _check_addable(extensions: list[str]) -> None:
     """Raises ConfigError for files of which nothing would be indexed all the same."""
+    from rag_agent.secret_files import secret_file
     from rag_agent.sync.content import reject_name
-    from rag_agent.sync.secrets import secret_file
 
     for extension in extensions:
         why = secret_file(f"/a{extension}") or secret_file(f"/{extension}")

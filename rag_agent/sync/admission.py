@@ -15,10 +15,10 @@ from typing import Literal
 
 from rag_agent.extract.languages import IMAGE, LANGUAGES, key_of
 from rag_agent.extract.ocr import OcrRules
+from rag_agent.secret_files import secret_file, secret_folder
 from rag_agent.sync import reasons
 from rag_agent.sync.content import language_of_script, reject_name
 from rag_agent.sync.ignore import Decision, Folder, Ignore
-from rag_agent.sync.secrets import secret_file, secret_folder
 from rag_agent.types import Skipped
 
 Entry = Literal["file", "folder", "link", "other"]

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from rag_agent.extract.languages import Language, language_of, language_of_shebang
+from rag_agent.masking import is_private_key
+from rag_agent.patterns import Patterns
 from rag_agent.sync import reasons
-from rag_agent.sync.patterns import Patterns
-from rag_agent.sync.secrets import is_private_key
 from rag_agent.types import Kind
 
 # In the syntax of .gitignore; the second column is the reason.

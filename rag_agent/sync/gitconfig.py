@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rag_agent.sync.patterns import lines_of
+from rag_agent.patterns import lines_of
 
 _log = logging.getLogger(__name__)
 

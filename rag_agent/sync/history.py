@@ -15,11 +15,11 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from rag_agent.masking import mask
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.store.records import Commit, Repository
 from rag_agent.sync.gitlog import Git, GitProblem, find_git
-from rag_agent.sync.secrets import mask
 from rag_agent.types import Root
 
 _log = logging.getLogger(__name__)

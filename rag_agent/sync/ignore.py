@@ -25,8 +25,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from rag_agent.patterns import Pattern, Patterns, lines_of
 from rag_agent.sync.gitconfig import read_regular, repository_excludes, repository_of
-from rag_agent.sync.patterns import Pattern, Patterns, lines_of
 
 # git sets core.ignoreCase on these when it makes a repository.
 _IGNORE_CASE = sys.platform in ("win32", "darwin")

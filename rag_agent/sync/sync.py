@@ -18,6 +18,8 @@ from rag_agent.extract import VERSION as EXTRACTION
 from rag_agent.extract import extract
 from rag_agent.extract.ocr import state
 from rag_agent.extract.passing import PASSING
+from rag_agent.masking import VERSION as MASKING
+from rag_agent.masking import mask
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync import consent
@@ -25,8 +27,6 @@ from rag_agent.sync.content import reject
 from rag_agent.sync.known import Known
 from rag_agent.sync.reasons import UNREADABLE
 from rag_agent.sync.retries import Retries
-from rag_agent.sync.secrets import VERSION as MASKING
-from rag_agent.sync.secrets import mask
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
 from rag_agent.types import Document, Root, Skipped, Source, StoredDocument, SyncReport

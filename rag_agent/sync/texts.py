@@ -17,7 +17,7 @@ from rag_agent.cachefile import CacheFile
 from rag_agent.extract import VERSION as EXTRACTION
 from rag_agent.extract.frames import pack_answer, unpack_answer
 from rag_agent.extract.languages import LANGUAGES, key_of
-from rag_agent.sync.secrets import VERSION as MASKING
+from rag_agent.masking import VERSION as MASKING
 from rag_agent.types import Coverage, Document
 
 _log = logging.getLogger(__name__)

@@ -13,6 +13,7 @@ from pathlib import Path
 from rag_agent.errors import WalkError
 from rag_agent.extract.languages import IMAGE, LANGUAGES
 from rag_agent.extract.ocr import OcrRules
+from rag_agent.secret_files import secret_folder
 from rag_agent.sync import reasons
 from rag_agent.sync.admission import (
     Admission,
@@ -27,7 +28,6 @@ from rag_agent.sync.admission import (
 )
 from rag_agent.sync.gitconfig import user_ignores
 from rag_agent.sync.ignore import Folder
-from rag_agent.sync.secrets import secret_folder
 from rag_agent.types import Skipped
 
 __all__ = ["Candidate", "WalkRules", "admit", "check_root", "rules_from", "walk"]

@@ -19,9 +19,9 @@ import rag_agent
 from rag_agent.errors import StoreError
 from rag_agent.exchange import ImportReport, adopt, read_export
 from rag_agent.exchange.adopt import Place
+from rag_agent.masking import REMOVED
 from rag_agent.progress import silent
 from rag_agent.store import Store
-from rag_agent.sync.secrets import REMOVED
 from rag_agent.sync.walk import WalkRules
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4  # made up, in the form that GitHub gives

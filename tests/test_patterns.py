@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from rag_agent.sync.patterns import Patterns, lines_of
+from rag_agent.patterns import Patterns, lines_of
 
 _PIECES = "a b ab * ** ? / [ab] [a-c] \\\\a .a *.a **/ /** ! - # [a".split()
 _LINES = st.lists(
@@ -139,7 +139,7 @@ def test_a_hostile_pattern_takes_no_exponential_time(line: str, path: str) -> No
 _HANG_GUARD = 60.0  # seconds; what is waited for takes less than one
 _MATCH_IN_CHILD = """
 import sys
-from rag_agent.sync.patterns import Patterns
+from rag_agent.patterns import Patterns
 path = sys.argv[2]
 print(Patterns([sys.argv[1]]).last(path, path.rpartition("/")[2], folder=False) is not None)
 """
