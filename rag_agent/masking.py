@@ -1,4 +1,4 @@
-"""Secrets cut out of text: their well-known forms."""
+"""Secrets cut out of text by their well-known forms, and text shortened without halving one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,22 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 # Part of what an index was built with: raise it when more is masked, so that files are read again.
-VERSION = "1"
+VERSION = "2"
 
 REMOVED = "[secret removed]"
 
+# Characters: a private key with its marks, the longest of the forms below.
+_LONGEST = 21_000
+
 _KEY_KIND = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PRIVATE_KEY = rf"-----BEGIN {_KEY_KIND}"
+# What follows where the end is lacking, as in an output that was cut or a key that was pasted in
+# part: headers and lines of base64, also in the literals of a program, and the line it breaks in.
+_BETWEEN = r"(?:[\s\"'`+>#*|,;]|\\[nr])*"
+_KEY_LINES = (
+    rf"(?:{_BETWEEN}[A-Z][A-Za-z-]+: [^\n]{{1,200}}){{0,5}}(?:{_BETWEEN}[A-Za-z0-9+/=]{{40,}})+"
+    rf"(?:{_BETWEEN}(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]+={{0,2}}(?m:$))?"
+)
 
 
 def is_private_key(data: bytes) -> bool:
@@ -113,7 +123,7 @@ _NAME = (
 _SHAPES: tuple[_Shape, ...] = (
     _shape(
         "PRIVATE",
-        rf"{_PRIVATE_KEY}[\s\S]{{40,20000}}?-----END {_KEY_KIND}",
+        rf"{_PRIVATE_KEY}(?:[\s\S]{{40,20000}}?-----END {_KEY_KIND}|{_KEY_LINES})",
         _holds_base64,
     ),
     _shape("AKIA ASIA", r"\bA(?:KIA|SIA)[A-Z2-7]{16}\b"),
@@ -178,8 +188,34 @@ def mask(text: str) -> tuple[str, int]:
         before, after = whole[: start - match.start()], whole[end - match.start() :]
         return before + REMOVED + "\n" * value.count("\n") + after
 
-    lower = text.lower()
-    for shape in _SHAPES:
-        if any(anchor in (lower if anchor.islower() else text) for anchor in shape.anchors):
-            text = shape.expression.sub(without, text)
+    for shape in _present(text):
+        text = shape.expression.sub(without, text)
     return text, removed
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a text, at most so many characters; a secret is in it whole or not at all.
+
+    Half of one has no form that ``mask`` knows.
+    """
+    if len(text) <= most:
+        return text
+    within = text[: most + _LONGEST]
+    places = sorted(
+        (match.span() for shape in _present(within) for match in shape.expression.finditer(within)),
+        reverse=True,
+    )
+    for start, end in places:
+        if start < most < end:
+            most = start
+    return text[:most]
+
+
+def _present(text: str) -> list[_Shape]:
+    """The forms of which a text has an anchor."""
+    lower = text.lower()
+    return [
+        shape
+        for shape in _SHAPES
+        if any(anchor in (lower if anchor.islower() else text) for anchor in shape.anchors)
+    ]

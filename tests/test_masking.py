@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_agent.masking import REMOVED, is_private_key, mask
+from rag_agent.masking import REMOVED, cut, is_private_key, mask
 
 # Secrets are put together here, so that scanners of this repository find none in it.
 _DIGITS = "0123456789abcdef"
@@ -192,3 +192,32 @@ def test_a_file_that_is_a_key_is_known_by_its_first_line() -> None:
     assert is_private_key(f"\ufeff\n{_key('RSA ', chr(10))}".encode())
     assert is_private_key(b"PuTTY-User-Key-File-3: ssh-rsa\n")
     assert not is_private_key(b"how to read -----BEGIN PRIVATE KEY-----")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\\n", '\\n" +\n  "', "\n> "])
+def test_a_private_key_without_its_end_is_removed(newline: str) -> None:
+    whole = _key("RSA ", newline)
+    for length in (len(whole) - 35, len(whole) - 45, 90):
+        text, removed = mask(f"before\n{whole[:length]}")
+        assert removed == 1
+        assert _BASE64[:20] not in text
+        assert text.startswith(f"before\n{REMOVED}")
+
+
+def test_what_follows_a_private_key_without_its_end_stays() -> None:
+    begun = _key("", "\n").partition("AB==")[0]
+    text, _ = mask(f"{begun}\nThe rest of the key is in the vault, see vault.md.\n")
+    assert text.endswith("\nThe rest of the key is in the vault, see vault.md.\n")
+
+
+@given(
+    st.integers(0, 200),
+    st.sampled_from(["ghp_" + _MIXED[:36], _key("RSA ", "\n"), f"://me:{_MIXED[:20]}@host"]),
+)
+def test_a_text_is_never_cut_within_a_secret(most: int, secret: str) -> None:
+    text = f"{'x ' * 40}{secret} {'y ' * 100}"
+    shortened = cut(text, most)
+    assert len(shortened) <= most
+    assert text.startswith(shortened)
+    masked, _ = mask(shortened)
+    assert not any(secret[at : at + 8] in masked for at in range(12, len(secret) - 8))

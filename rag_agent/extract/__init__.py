@@ -22,7 +22,7 @@ from rag_agent.types import Document
 
 __all__ = ["VERSION", "OcrRules", "close", "extract"]
 
-VERSION = "2"
+VERSION = "3"
 """Part of what an index was built with: raise it when the text of unchanged files changes."""
 
 

@@ -14,6 +14,7 @@ from rag_agent.extract import text as plain_text
 from rag_agent.extract.marks import links_in, tags_in
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.visible import visible_lines
+from rag_agent.masking import mask
 from rag_agent.types import Document, Link
 
 _FRONT_MATTER = re.compile(r"(---|\+\+\+) *\n(.*?)^(?:\1|\.\.\.) *$", re.DOTALL | re.MULTILINE)
@@ -73,7 +74,7 @@ def front_matter(text: str) -> FrontMatter:
     try:
         values = _yaml(body) if rule == "---" else _toml(body)
     except (ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = mask(" ".join(str(error).split()))[0][:200]  # with lines of it
         warning = f"front matter ignored: {reason}"
         return FrontMatter(_opting_out(body), lines, warning)
     if isinstance(values, dict):

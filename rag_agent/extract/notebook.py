@@ -11,6 +11,7 @@ from rag_agent.errors import ExtractError
 from rag_agent.extract.encoding import decode
 from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.registry import extractor
+from rag_agent.masking import cut
 from rag_agent.types import Document
 
 _LONGEST_OUTPUT = 10_000  # characters of one output; training logs run to megabytes
@@ -26,7 +27,7 @@ def read(data: bytes, path: str) -> Document:
     notebook = _parse(source, path)
     language = _language(notebook)
     blocks: list[str] = []
-    cut = 0
+    shortened = 0
     for cell in _cells(notebook, path):
         content = _joined(cell.get("source", cell.get("input")))
         if cell.get("cell_type") == "markdown":
@@ -37,13 +38,13 @@ def read(data: bytes, path: str) -> Document:
             name = language if cell.get("cell_type") == "code" else ""
             blocks.append(_fenced(content, name))
         for output in _outputs(cell):
-            cut += len(output) > _LONGEST_OUTPUT
-            blocks.append(_fenced(output[:_LONGEST_OUTPUT], "output"))
+            shortened += len(output) > _LONGEST_OUTPUT
+            blocks.append(_fenced(cut(output, _LONGEST_OUTPUT), "output"))
     text = "\n\n".join(block.strip("\n") for block in blocks if block.strip())
     text = text + "\n" if text else ""
     title, links = title_and_links(text)
-    if cut:
-        warnings += (f"outputs cut after {_LONGEST_OUTPUT:,} characters: {cut}",)
+    if shortened:
+        warnings += (f"outputs cut after {_LONGEST_OUTPUT:,} characters: {shortened}",)
     return Document(
         path=path,
         kind="prose",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from rag_agent.errors import ExtractError, MissingDependency, TooLarge
 from rag_agent.extract.passing import MEMORY, SYSTEM
+from rag_agent.masking import mask
 from rag_agent.types import Document
 
 Extractor = Callable[[bytes, str], Document]
@@ -92,7 +93,7 @@ def _checked(document: Document, data: bytes) -> Document:
 
 
 def _detail(error: Exception) -> str:
-    message = " ".join(str(error).split())
+    message, _ = mask(" ".join(str(error).split()))
     name = type(error).__name__
     return f"{name}: {message}"[:_LONGEST_DETAIL] if message else name
 

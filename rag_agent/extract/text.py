@@ -8,6 +8,7 @@ from typing import Any
 
 from rag_agent.extract.encoding import decode
 from rag_agent.extract.languages import Language, language_of, language_of_shebang
+from rag_agent.masking import cut
 from rag_agent.types import Document
 
 _TITLE_WITHIN = 20_000  # characters; a title further down is not the title
@@ -56,8 +57,10 @@ def read(data: bytes, path: str) -> Document:
     first_line = text[:200].partition("\n")[0]
     language = language_of(path) or language_of_shebang(first_line) or _UNKNOWN
     title = _TITLES.get(language.name)
-    match = title.search(text[:_TITLE_WITHIN]) if title else None
-    said = _said(text[:_TITLE_WITHIN], language.name) if language.name in _FIELDS else {}
+    has_fields = language.name in _FIELDS
+    beginning = cut(text, _TITLE_WITHIN) if title or has_fields else ""
+    match = title.search(beginning) if title else None
+    said = _said(beginning, language.name) if has_fields else {}
     return Document(
         path=path,
         kind=language.kind,

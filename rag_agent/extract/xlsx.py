@@ -22,6 +22,7 @@ from rag_agent.extract.plain import one_line
 from rag_agent.extract.registry import extractor
 from rag_agent.extract.safe_xml import parse_xml, xml_events
 from rag_agent.extract.tables import Workbook
+from rag_agent.masking import mask
 from rag_agent.types import Document
 
 # ECMA-376 part 1: 18.3.1 sheets, rows and cells, 18.4 shared strings, 18.7 comments.
@@ -52,9 +53,8 @@ def read(data: bytes, path: str) -> Document:
     try:
         apply_stylesheet(reader.archive, reader.wb)
     except (TypeError, ValueError, KeyError) as error:  # colours and borders that it does not know
-        warnings = (
-            f"dates stay numbers, as the styles cannot be read: {one_line(str(error))[:200]}",
-        )
+        why = mask(one_line(str(error)))[0][:200]
+        warnings = (f"dates stay numbers, as the styles cannot be read: {why}",)
     values = _Values(_shared_strings(reader.archive), reader.wb)
     result = Workbook()
     for sheet, relation in reader.parser.find_sheets():

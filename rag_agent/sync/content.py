@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from rag_agent.extract.languages import Language, language_of, language_of_shebang
-from rag_agent.masking import is_private_key
+from rag_agent.masking import is_private_key, mask
 from rag_agent.patterns import Patterns
 from rag_agent.sync import reasons
 from rag_agent.types import Kind
@@ -137,7 +137,7 @@ def _generated_mark(data: bytes) -> str | None:
     head = data[:_HEAD].decode("utf-8", "replace")
     for line in head.splitlines()[:_HEAD_LINES]:
         if _MARK.match(line):
-            return line.strip()[:80]
+            return mask(line.strip())[0][:80]
     return None
 
 

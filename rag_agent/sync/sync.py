@@ -294,7 +294,7 @@ def _document(
 
 
 def masked(document: Document) -> Document:
-    """The document without the secrets in its text and in what it says of itself.
+    """The document without the secrets in its text, in what it says of itself and is said of it.
 
     A tag that holds one goes, a link leads to what is left of its target.
     """
@@ -310,9 +310,9 @@ def masked(document: Document) -> Document:
     tags = tuple(tag for tag in document.tags if mask(tag)[0] == tag)
     links = tuple(replace(link, target=mask(link.target)[0]) for link in document.links)
     removed += in_title
+    warnings = [mask(warning)[0] for warning in document.warnings]
     if removed:
-        warning = f"{removed} secret{'s' if removed > 1 else ''} removed from the text"
-        document = replace(document, warnings=(*document.warnings, warning))
+        warnings.append(f"{removed} secret{'s' if removed > 1 else ''} removed from the text")
     return replace(
         document,
         text=text,
@@ -321,6 +321,7 @@ def masked(document: Document) -> Document:
         aliases=aliases,
         tags=tags,
         links=links,
+        warnings=tuple(warnings),
     )
 
 

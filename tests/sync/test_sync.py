@@ -285,6 +285,14 @@ def test_secrets_in_front_matter_and_titles_are_removed_too(tree: Tree) -> None:
     assert token.encode() not in tree.store.path.read_bytes()
 
 
+def test_a_secret_that_a_parser_complains_of_is_in_no_warning(tree: Tree) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    tree.write("note.md", f"---\nowner: *{token}\n---\n# Deploy\n")  # an alias of nothing
+    (warning,) = (one for one in tree.sync().warnings if "front matter" in one)
+    assert token not in warning
+    assert not any(token in one for one in tree.store.warnings())
+
+
 @pytest.mark.skipif(os.name == "nt" or not hasattr(os, "seteuid"), reason="needs POSIX users")
 def test_what_cannot_be_looked_at_is_not_forgotten(tree: Tree, tmp_path: Path) -> None:
     if os.geteuid() != 0:
