@@ -18,6 +18,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from rag_agent.masking import mask
 from rag_agent.store.commits import MOST_FILES
 from rag_agent.store.records import Commit
 
@@ -26,7 +27,8 @@ _LONG = 120.0  # seconds for all commits; 5,000 take less than one
 
 _BLOCK = 65_536  # bytes read at once
 _HIGHEST_CODE = 129  # of git itself; a shell adds 128 to the number of a signal
-_LONGEST = 8_192  # bytes kept of a message or a path: more than is indexed of any
+# Bytes kept of a message or a path: more than is indexed of any, and a secret that begins in that.
+_LONGEST = 32_768
 
 _SETTINGS = (
     "core.fsmonitor=false",
@@ -261,4 +263,6 @@ def _failed(complaints: IO[bytes], code: int) -> GitProblem:
     complaints.seek(0)
     line = complaints.read(_BLOCK).decode("utf-8", "replace").strip().partition("\n")[0]
     stopped = not 0 <= code <= _HIGHEST_CODE
-    return GitProblem(line[:300] if line else f"git ended with code {code}", passing=stopped)
+    return GitProblem(
+        mask(line)[0][:300] if line else f"git ended with code {code}", passing=stopped
+    )

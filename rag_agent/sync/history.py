@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from rag_agent.masking import mask
+from rag_agent.masking import cut, mask
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.store.records import Commit, Repository
@@ -25,11 +25,12 @@ from rag_agent.types import Root
 _log = logging.getLogger(__name__)
 
 # Part of a repository's state: raise it when other words are taken, so that all is read anew.
-_VERSION = "1"
+_VERSION = "2"
 _NEWEST = 5_000  # commits of a repository: RANKING.md, point 10
 _IN_ALL = 20_000  # commits of all repositories in a root; a folder of many has fewer of each
 _BATCH = 500  # commits in one transaction
 
+_MESSAGE = 8_192  # characters that are looked at
 _SUBJECT = 500  # characters
 _BODY = 300  # characters
 _TRAILER = re.compile(r"[A-Za-z][A-Za-z0-9-]*: |\(cherry picked from |[ \t]+\S")
@@ -188,13 +189,14 @@ def spoken(message: str) -> str:
 
     Not the trailers (``Signed-off-by: …``) at its end, nor what looks like a secret.
     """
-    subject, _, rest = message.strip().partition("\n")
+    # Before anything is cut or left out: half of a secret is not known as one.
+    message, _ = mask(cut(message.strip(), _MESSAGE))
+    subject, _, rest = message.partition("\n")
     *paragraphs, last = re.split(r"\n\s*\n", rest.strip())
     if not all(_TRAILER.match(line) for line in last.splitlines()):
         paragraphs.append(last)
     body = "\n".join(paragraphs)
-    text, _ = mask(f"{subject[:_SUBJECT]}\n{body[:_BODY]}")
-    return text
+    return f"{subject[:_SUBJECT]}\n{body[:_BODY]}"
 
 
 def _tops(root: Root, folders: Iterable[str]) -> dict[str, str]:

@@ -296,6 +296,20 @@ def test_a_secret_in_a_message_is_not_indexed() -> None:
     assert token not in spoken(f"Remove the token {token} from the tests")
 
 
+@pytest.mark.parametrize("before", [270, 299, 8_170])
+def test_a_secret_is_not_indexed_where_a_message_is_cut(before: int) -> None:
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0" + "K1l2M3n4O5p6Q7r8"
+    line = "MIIEpAIBAAKCAQEA7bq1cV0mXkW9s8Yt3n5pQ2rZ4uJ6hL0oE1aC8dF7gB9iK2mN\n"
+    begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
+    for secret in (token, f"{begin}\n{line * 20}{end}"):
+        text = spoken(f"Fix\n\n{'x' * (before - 1)} {secret}\n\n  {end}")
+        assert token[:8] not in text
+        assert line[:8] not in text
+        subject = spoken(f"{'x' * before} {secret}")
+        assert token[:8] not in subject
+        assert line[:8] not in subject
+
+
 # Where repositories lie
 
 
