@@ -18,6 +18,8 @@ from rag_agent.extract.markdown import title_and_links
 from rag_agent.extract.metadata import properties
 from rag_agent.extract.plain import literal, one_line
 from rag_agent.extract.registry import extractor
+from rag_agent.masking import is_private_key
+from rag_agent.secret_files import secret_file
 from rag_agent.types import Document
 
 # A line that begins a message (RFC 4155); in the text of one it is written ">From ".
@@ -96,7 +98,9 @@ def _message(message: Message, level: int, warnings: dict[str, None]) -> Iterato
             continue
         name = _file_name(part)
         yield f"Attachment: {name or part.get_content_type()}"
-        if part.get_content_maintype() == "text" or _is_text(name):
+        if why := _secret(part, name):
+            warnings[f"an attachment is not read: {name or part.get_content_type()} ({why})"] = None
+        elif part.get_content_maintype() == "text" or _is_text(name):
             yield "#" * min(level + 1, 6) + f" {name or part.get_content_type()}"
             yield _text(part, warnings)
 
@@ -134,6 +138,14 @@ def _children(message: Message) -> Iterable[Message]:
 
 def _is_attached(part: Message) -> bool:
     return part.get_content_disposition() == "attachment" or bool(part.get_filename())
+
+
+def _secret(part: Message, name: str) -> str | None:
+    """What a part is likely to hold that must not be read, as with a file of the disk."""
+    if why := secret_file(name.replace("\\", "/")):
+        return why
+    data = part.get_payload(decode=True)
+    return "a private key" if isinstance(data, bytes) and is_private_key(data) else None
 
 
 def _is_text(name: str) -> bool:

@@ -97,6 +97,38 @@ def test_attached_texts_are_read_by_their_type_or_by_their_name() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Content-Type: text/plain\nContent-Disposition: attachment; filename=.env",
+        "Content-Type: application/octet-stream\nContent-Disposition: attachment; filename=.netrc",
+        "Content-Type: text/plain; name=prod.tfvars",
+        'Content-Type: text/plain\nContent-Disposition: inline; filename="C:\\\\me\\\\.npmrc"',
+        "Content-Type: text/plain\nContent-Disposition: attachment; filename*=utf-8''%2Eenv",
+    ],
+)
+def test_an_attachment_that_would_not_be_read_as_a_file_is_named_only(head: str) -> None:
+    document = _parts("mixed", ("Content-Type: text/plain", "see it"), (head, "PIN=quokka"))
+    assert "quokka" not in document.text
+    assert "\n\nAttachment: " in document.text
+    (warning,) = document.warnings
+    assert warning.startswith("an attachment is not read: ")
+
+
+def test_an_attachment_of_a_forwarded_message_is_not_read_either() -> None:
+    inner = "Subject: b\nContent-Type: text/plain; name=.env\n\nPIN=quokka"
+    document = _parts("mixed", ("Content-Type: message/rfc822", inner))
+    assert "# b" in document.text
+    assert "quokka" not in document.text
+
+
+def test_a_private_key_under_any_name_is_no_text_of_a_mail() -> None:
+    head = "Content-Type: text/plain\nContent-Disposition: attachment; filename=it.txt"
+    document = _parts("mixed", (head, "PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\nquokka"))
+    assert "quokka" not in document.text
+    assert document.warnings == ("an attachment is not read: it.txt (a private key)",)
+
+
 def test_a_saved_web_page_is_read_as_the_mail_that_it_is() -> None:
     head = "From: <Saved by a browser>\nSubject: Harbour\nContent-Type: text/html"
     document = _mail(head, b"<h1>Fees</h1>", "page.mhtml")
