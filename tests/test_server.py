@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
+from hostile import ORDER, TITLE, write_book
 from mcp import Client
 from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult, ListRootsResult, Root, TextContent
@@ -295,6 +297,26 @@ async def test_a_failure_inside_is_one_line_and_not_the_end(
         assert "ZeroDivisionError" in answer
         assert "\n" not in answer
         assert "rag_index" in await call(client, "rag_query", query="still there")
+
+
+async def test_what_tools_say_of_files_does_not_speak_to_the_model(folder: Path) -> None:
+    write_book(folder / "tea.epub", f"x{ORDER}{TITLE}")
+    (folder / f"bin{ORDER.replace('/', '')}.py").write_bytes(bytes(999))
+    (folder / ".pi/rag").mkdir(parents=True)
+    settings = {"excludePatterns": [ORDER], "trackedPaths": ["."]}
+    (folder / ".pi/rag/config.json").write_text(json.dumps(settings), encoding="utf-8")
+    async with connected() as client:
+        told = [
+            await call(client, "rag_index"),
+            json.dumps(await finished(client), ensure_ascii=False).replace("\\n", "\n"),
+            await call(client, "rag_query", query="tea and biscuits"),
+            await refused(client, "rag_index", path=f"no{ORDER}{TITLE}"),
+        ]
+    assert "a chapter is missing: x" in told[0]
+    assert "a chapter is missing: x" in told[1]
+    for text in told:
+        assert "\x1b" not in text
+        assert not re.search(r"^\s*Human:|<\s*/?\s*system-reminder", text, re.MULTILINE)
 
 
 async def test_progress_grows_while_files_are_read(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from rag_agent import __version__
 from rag_agent.cli import verbs  # noqa: F401 - registers the verbs of the command line
 from rag_agent.commands.help import overview
-from rag_agent.commands.layout import plain, styled
+from rag_agent.commands.layout import one_line, plain, steady, styled
 from rag_agent.commands.parsing import Call, Usage, parse
 from rag_agent.commands.shells import ASK, FILES
 from rag_agent.errors import RagError, WalkError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from rag_agent.progress import Progress, Report
 
 _log = logging.getLogger(__name__)
+
+_CONTROL = re.compile("[\x7f-\x9f]")
 
 DONE, FAILED, USAGE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
@@ -171,11 +174,13 @@ def _print_json(data: object) -> None:
     except UnicodeEncodeError:
         # Escaped, every character survives an encoding that lacks it, and half a surrogate pair.
         text = json.dumps(data, indent=indent)
-    sys.stdout.write(text + "\n")
+    # JSON leaves the second set of control characters as it is; some terminals obey that too.
+    sys.stdout.write(_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
 
 
 def _say(text: str, stream: TextIO, *, color: bool = True) -> int:
-    stream.write((text if color and _has_colors(stream) else plain(text)) + "\n")
+    shown = steady(text)
+    stream.write((shown if color and _has_colors(stream) else plain(shown)) + "\n")
     stream.flush()
     return DONE
 
@@ -197,7 +202,9 @@ def _complete(words: list[str]) -> int:
     except RagError as error:
         _log.debug("no completion: %s", error)
         return FAILED
-    lines = [f"{c.word}\t{c.help}" if c.help else c.word for c in found.candidates]
+    # One a line, and shells show them as they are.
+    offered = [c for c in found.candidates if c.word == one_line(c.word)]
+    lines = [f"{c.word}\t{c.help}" if c.help else c.word for c in offered]
     if found.files:
         lines.append(FILES)
     return _say("\n".join(lines), sys.stdout, color=False) if lines else DONE

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from rag_agent.commands.layout import counted, duration, printable
+from rag_agent.commands.layout import counted, duration, one_line
 from rag_agent.progress import Progress, Report
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class _Lines:
             line += f", {rate:,.1f}/s"
         if rate > 0 and progress.total:
             line += f", {duration((progress.total - progress.done) / rate)} left"
-        return f"{line} · {printable(progress.item)}" if progress.item else line
+        return f"{line} · {one_line(progress.item)}" if progress.item else line
 
     def _write(self, line: str) -> None:
         with suppress(OSError):  # a full or closed stderr must not end the work
@@ -144,5 +144,5 @@ def _found(progress: Progress) -> str:
 
 
 def _short(path: str) -> str:
-    text = printable(path)
+    text = one_line(path)
     return text if len(text) <= _ITEM_WIDTH else "…" + text[1 - _ITEM_WIDTH :]

@@ -6,10 +6,11 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from logging.handlers import RotatingFileHandler
 
 from rag_agent import paths
-from rag_agent.commands.layout import printable
+from rag_agent.commands.layout import one_line, printable
 from rag_agent.errors import ConfigError
 
 _FILE_BYTES = 10_000_000
@@ -64,8 +65,20 @@ def _file() -> Iterator[logging.Handler]:
     except (OSError, ConfigError) as error:
         logging.getLogger(__name__).info("no log file: %s", error)
         return
-    handler.setFormatter(logging.Formatter(_FILE_FORMAT))
+    handler.setFormatter(_Whole(_FILE_FORMAT))
     yield handler
+
+
+class _Whole(logging.Formatter):
+    """A record as it is, but that no name of a file begins a line or steers a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        own = copy(record)
+        own.exc_text = None  # as another formatter may have left it
+        return printable(super().format(own))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        return one_line(super().formatMessage(record))
 
 
 class _Brief(logging.Formatter):
@@ -76,7 +89,7 @@ class _Brief(logging.Formatter):
         self._verbose = verbose
 
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{record.levelname.lower()}: {printable(record.getMessage())}"
+        line = f"{record.levelname.lower()}: {one_line(record.getMessage())}"
         if self._verbose and record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            line += "\n" + printable(self.formatException(record.exc_info))
         return line

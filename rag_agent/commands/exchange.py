@@ -68,7 +68,8 @@ def export(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         },
         "\n".join(
             [
-                f"{styled('✅', 'green')} Exported {written} to {path} · {size(bytes_written)}",
+                f"{styled('✅', 'green')} Exported {written} to {one_line(str(path))} · "
+                f"{size(bytes_written)}",
                 *(styled(f"   {note}", "yellow") for note in notes),
             ]
         ),
@@ -110,7 +111,7 @@ def import_(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         f"{styled('✅', 'green')} Imported {counted(done.added, 'file')} "
         f"({counted(done.chunks, 'chunk')}) · {done.known:,} known · "
         f"{counted(done.vectors, 'vector')}",
-        *(styled(f"   {note}", "yellow") for note in notes),
+        *(styled(f"   {one_line(note)}", "yellow") for note in notes),
         *(styled(f"   {one_line(problem)}", "yellow") for problem in done.problems[:_SHOWN]),
     ]
     return Result(

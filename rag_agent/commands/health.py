@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import skipped_data
 from rag_agent.commands.hosts import host_checks
-from rag_agent.commands.layout import by_reason, counted, size, styled, table
+from rag_agent.commands.layout import by_reason, counted, one_line, size, styled, table
 from rag_agent.commands.registry import Opener, Result, verb
 from rag_agent.errors import RagError
 from rag_agent.progress import Report
@@ -69,7 +69,7 @@ def status_data(found: Status) -> dict[str, object]:
 def activity_text(activity: Activity) -> str:
     """``process 12 is indexing: embed 1,200 of 8,000 (src/a.py)``."""
     progress = f" {activity.done:,}" + (f" of {activity.total:,}" if activity.total else "")
-    item = f" ({activity.item})" if activity.item else ""
+    item = f" ({one_line(activity.item)})" if activity.item else ""
     return f"process {activity.pid}: {activity.stage}{progress}{item}"
 
 
@@ -77,7 +77,7 @@ def _status_text(found: Status) -> str:
     languages = sorted(found.languages.items(), key=lambda item: (-item[1], item[0]))
     settings = "\n".join(_changed_settings(found.settings))
     rows = [
-        ("store", f"{found.store} ({found.scope}, {size(found.bytes)})"),
+        ("store", f"{one_line(found.store)} ({found.scope}, {size(found.bytes)})"),
         ("files", f"{found.documents:,} ({counted(found.chunks, 'chunk')})"),
         ("pages", "\n".join(_pages(found))),
         ("commits", f"{found.commits:,} read as evidence" if found.commits else ""),
@@ -87,11 +87,15 @@ def _status_text(found: Status) -> str:
         ("engine", found.vector_engine),
         (
             "languages",
-            ", ".join(f"{name or 'other'} {number:,}" for name, number in languages[:12]),
+            one_line(", ".join(f"{name or 'other'} {n:,}" for name, n in languages[:12])),
         ),
-        ("tracked", "\n".join(found.tracked_paths) or "nothing; `rag-agent index` tracks a folder"),
+        (
+            "tracked",
+            "\n".join(map(one_line, found.tracked_paths))
+            or "nothing; `rag-agent index` tracks a folder",
+        ),
         ("last sync", found.last_sync or "never"),
-        ("refreshed", found.last_refresh),
+        ("refreshed", one_line(found.last_refresh)),
         ("injection", _injection(found.injection)),
         ("running", "\n".join(activity_text(activity) for activity in found.running)),
         ("skipped", by_reason(found.skipped_by_reason)),
@@ -103,7 +107,7 @@ def _status_text(found: Status) -> str:
     notes = [*problems, *found.warnings[:_DOCUMENTS]]
     more = len(found.warnings) - _DOCUMENTS
     notes += [f"{more:,} more notes on files; --json has all"] if more > 0 else []
-    return "\n".join([text, *(styled(f"note: {note}", "yellow") for note in notes)])
+    return "\n".join([text, *(styled(f"note: {one_line(note)}", "yellow") for note in notes)])
 
 
 def _vector_coverage(found: Status) -> float:
@@ -117,7 +121,7 @@ def _pages(found: Status) -> Iterator[str]:
     if found.pages != Coverage():
         yield _coverage_text(found.pages)
     for path, coverage in islice(found.pages_of.items(), _DOCUMENTS):
-        yield f"{path}: {_coverage_text(coverage)}"
+        yield f"{one_line(path)}: {_coverage_text(coverage)}"
     if len(found.pages_of) > _DOCUMENTS:
         yield f"and {len(found.pages_of) - _DOCUMENTS:,} more; --json has all"
 
@@ -154,7 +158,7 @@ def _changed_settings(settings: Mapping[str, object]) -> Iterator[str]:
 
 def _other_models(vectors: Mapping[str, int]) -> Iterator[str]:
     for fingerprint, count in vectors.items():
-        yield f"{fingerprint}: {counted(count, 'vector')}"
+        yield f"{one_line(fingerprint)}: {counted(count, 'vector')}"
     if vectors:
         yield "kept for when one is chosen again; `rag-agent clear --other-models` removes them"
 
@@ -181,5 +185,7 @@ def _mark(check: Check) -> str:
 
 
 def _check_text(check: Check) -> str:
-    detail = check.detail if check.ok else styled(check.detail, "red")
-    return f"{detail or 'fine'}\n→ {check.advice}" if check.advice else detail or "fine"
+    detail = one_line(check.detail)
+    detail = detail if check.ok else styled(detail, "red")
+    advice = one_line(check.advice)
+    return f"{detail or 'fine'}\n→ {advice}" if advice else detail or "fine"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_agent import hosts
-from rag_agent.commands.layout import counted, printable, styled, table
+from rag_agent.commands.layout import counted, one_line, printable, styled, table
 from rag_agent.commands.registry import Argument, Opener, Result, verb
 from rag_agent.errors import HostError, WalkError
 from rag_agent.progress import Report
@@ -137,7 +137,7 @@ def _changed(
     if arguments.dry_run:
         text = "\n".join(map(_shown_change, changes))
         return data, f"{text}\n{counted(len(changes), 'file')} would be changed."
-    lines = [f"{styled(_kind(change), 'green')} {change.path}" for change in changes]
+    lines = [f"{styled(_kind(change), 'green')} {one_line(str(change.path))}" for change in changes]
     return data, "\n".join([*lines, afterwards])
 
 
@@ -145,7 +145,7 @@ def _shown_change(change: Change) -> str:
     """The diff of a file that is there; of one that is made, that it is, and how long."""
     after = _lines(change.after)
     if change.before is None and after is not None and len(after) > _SHORT_FILE:
-        return f"{change.path}: made, {counted(len(after), 'line')}"
+        return f"{one_line(str(change.path))}: made, {counted(len(after), 'line')}"
     return _diff(change)
 
 
@@ -180,7 +180,7 @@ def _diff(change: Change) -> str:
     """The change as a unified diff."""
     before, after = (_lines(content) for content in (change.before, change.after))
     if before is None or after is None:
-        return f"{change.path}: {_kind(change)}, not a text"
+        return f"{one_line(str(change.path))}: {_kind(change)}, not a text"
     lines = difflib.unified_diff(
         before, after, f"{change.path}", f"{change.path} (new)", lineterm=""
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import skipped_data
-from rag_agent.commands.layout import by_reason, counted, duration, styled
+from rag_agent.commands.layout import by_reason, counted, duration, one_line, styled
 from rag_agent.commands.registry import GOES_ON, NOTHING_INDEXED, Argument, Opener, Result, verb
 from rag_agent.errors import StoreMissing
 from rag_agent.progress import Report
@@ -45,7 +45,8 @@ def index(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         )
         result = _result(opened, done)
     if not (done.added or done.changed or done.unchanged):
-        nothing = f"no indexable files found in {path}; `rag-agent ext list` shows what is indexed"
+        place = one_line(str(path))
+        nothing = f"no indexable files found in {place}; `rag-agent ext list` shows what is indexed"
         return Result(result.data, "\n".join([nothing, *result.text.split("\n")[1:]]))
     return result
 
@@ -132,13 +133,14 @@ def _result(opened: Index, done: SyncReport, *, anew: bool = False) -> Result:
             )
         )
     shown = done.warnings[:_WARNINGS_SHOWN]
-    lines.extend(styled(f"   {warning}", "yellow") for warning in shown)
+    lines.extend(styled(f"   {one_line(warning)}", "yellow") for warning in shown)
     if len(done.warnings) > len(shown):
         lines.append(styled(f"   … {len(done.warnings) - len(shown):,} more warnings", "yellow"))
     if status.model_problem:
         lines.append(
             styled(
-                f"   words only, no vectors: {status.model_problem} (`rag-agent doctor`)", "yellow"
+                f"   words only, no vectors: {one_line(status.model_problem)} (`rag-agent doctor`)",
+                "yellow",
             )
         )
     elif status.pending:

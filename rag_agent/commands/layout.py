@@ -16,6 +16,7 @@ _STYLED = re.compile(r"\x1b\[[0-9;]*m")
 # What a terminal would obey: the control characters but tab and newline, and the one-character
 # forms of ESC-sequences (C1).
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_STYLED_OR_CONTROL = re.compile(f"{_STYLED.pattern}|{_CONTROL.pattern}")
 _LINE_WIDTH = 200  # characters of one line of a preview, as pi-local-rag's
 
 
@@ -33,6 +34,16 @@ def plain(text: str) -> str:
 def printable(text: str) -> str:
     """Text of a file without what would steer the terminal that shows it."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.expandtabs(4))
+
+
+def steady(text: str) -> str:
+    """A whole output, where nothing but our own styles may steer the terminal.
+
+    The last of two guards: what comes from files is to be ``printable`` where it is put in.
+    """
+    return _STYLED_OR_CONTROL.sub(
+        lambda match: match[0] if match[0][1:] else "\N{REPLACEMENT CHARACTER}", text
+    )
 
 
 def one_line(text: str) -> str:
@@ -69,7 +80,7 @@ def size(count: int) -> str:
 def by_reason(reasons: Mapping[str, int]) -> str:
     """``8 binary, 3 too large``: most frequent first."""
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{number:,} {reason}" for reason, number in ordered)
+    return ", ".join(f"{number:,} {one_line(reason)}" for reason, number in ordered)
 
 
 def table(rows: Sequence[tuple[str, str]]) -> str:

@@ -73,7 +73,7 @@ def _link(one: Neighbour, found: Related) -> str:
         line += f"  {one_line(one.title)}"
     via = "" if one.via == found.path else f", by way of {one_line(one.via)}"
     line += styled(f"  (line {one.line} of {_holder(one)}{via})", "dim")
-    return f"{line}\n      {styled(one.address, 'dim')}" if one.address else line
+    return f"{line}\n      {styled(one_line(one.address), 'dim')}" if one.address else line
 
 
 def _holder(one: Neighbour) -> str:
@@ -104,4 +104,4 @@ def _similar_line(hit: Hit) -> str:
     line = f"  {styled(place, 'cyan')}  score={hit.score:.2f}"
     if hit.chunk.heading:
         line += f"  {styled(one_line(hit.chunk.heading), 'dim')}"
-    return f"{line}\n      {styled(hit.address, 'dim')}" if hit.address else line
+    return f"{line}\n      {styled(one_line(hit.address), 'dim')}" if hit.address else line

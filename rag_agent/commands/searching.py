@@ -81,7 +81,7 @@ def find(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     text = "\n".join(one_line(str(row["path"])) for row in shown)
     return Result(
         {"glob": arguments.glob, "files": shown},
-        text or f"no indexed file matches {arguments.glob}",
+        text or f"no indexed file matches {one_line(arguments.glob)}",
     )
 
 
@@ -123,7 +123,7 @@ def _search_text(found: SearchResults, explained: bool) -> str:
         ]
     if not blocks:
         blocks.append("no hits")
-    notes = [styled(f"note: {note}", "yellow") for note in found.notes]
+    notes = [styled(f"note: {one_line(note)}", "yellow") for note in found.notes]
     summary = styled(
         f"{counted(len(found.hits), 'file')} · {found.mode} · {found.took_ms:.0f} ms", "dim"
     )
@@ -148,7 +148,7 @@ def _hit_text(hit: Hit, words: Mapping[str, float]) -> str:
         places = ", ".join(f"{chunk.start}-{chunk.end}" for chunk in hit.more)
         lines.append(styled(f"    also lines {places}", "dim"))
     if hit.address:
-        lines.append(styled(f"    {hit.address}", "dim"))
+        lines.append(styled(f"    {one_line(hit.address)}", "dim"))
     if hit.copies:
         lines.append(styled(f"    same as {one_line(listed_copies(hit.copies))}", "dim"))
     if hit.converted:

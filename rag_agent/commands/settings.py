@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from rag_agent.commands.layout import columns
+from rag_agent.commands.layout import columns, one_line
 from rag_agent.commands.registry import Argument, Opener, Result, verb
 from rag_agent.errors import ConfigError
 from rag_agent.progress import Report
@@ -86,7 +86,7 @@ def ext(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     }
     if arguments.action != "list":
         return Result(data, _changes(arguments.action, wanted, extensions(before), effective))
-    text = f"{len(effective)} extensions:\n{columns(effective)}"
+    text = f"{len(effective)} extensions:\n{columns([*map(one_line, effective)])}"
     if extra or excluded:
         text += f"\nadded: {_listed(sorted(extra))} · removed: {_listed(sorted(excluded))}"
     return Result(data, text)
@@ -166,4 +166,4 @@ def _extension(word: str) -> str:
 
 
 def _listed(items: list[str]) -> str:
-    return " ".join(items) or "none"
+    return " ".join(map(one_line, items)) or "none"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rag_agent.commands.completion import complete, index_values
 from rag_agent.commands.help import slash_overview
-from rag_agent.commands.layout import plain
+from rag_agent.commands.layout import one_line, plain, printable
 from rag_agent.commands.parsing import Call, Usage, parse
 from rag_agent.commands.registry import VERBS, Opener, Result
 from rag_agent.errors import RagError
@@ -62,7 +62,7 @@ def run(call: Call, open_index: Opener, report: Report) -> dict[str, object]:
     return {
         "verb": call.verb.name,
         "level": "error" if result.problem else "info",
-        "text": plain(text),
+        "text": printable(plain(text)),
         "data": result.data,
     }
 
@@ -74,7 +74,7 @@ def problem(verb: str, error: Exception) -> dict[str, object]:
     return {
         "verb": verb,
         "level": "info" if asked else "error",
-        "text": plain(text).strip(),
+        "text": printable(plain(text)).strip(),
         "data": None,
     }
 
@@ -87,12 +87,13 @@ def offers(line: str, base: Path, open_index: Opener) -> list[dict[str, str]]:
     offered = [
         {"value": stem + _quoted(c.word), "label": c.word, "description": c.help}
         for c in found.candidates
-        if _sensible(before, c.word)
+        if _sensible(before, c.word) and c.word == one_line(c.word)
     ]
     if found.files:
         offered += [
             {"value": stem + _quoted(name), "label": name, "description": ""}
             for name in _paths(current, base)
+            if name == one_line(name)
         ]
     return offered[:_MOST_OFFERED]
 
@@ -101,9 +102,9 @@ def progress_lines(progress: Progress) -> str:
     """A status line and a widget of three lines, as pi-local-rag shows them."""
     stage = _STAGES[progress.stage]
     unit = _UNITS.get(progress.stage, "files")
-    done, total = progress.done, progress.total
+    done, total, item = progress.done, progress.total, one_line(progress.item)
     if not total:
-        return f"■ {stage} │ {done:,} {unit}\n\nfile: {progress.item}\n{done:,} {unit}"
+        return f"■ {stage} │ {done:,} {unit}\n\nfile: {item}\n{done:,} {unit}"
     share = min(1.0, done / total)
     filled = int(share * _CELLS)
     bar = "█" * filled + "░" * (_CELLS - filled) + f" {share:.0%}"
@@ -115,7 +116,7 @@ def progress_lines(progress: Progress) -> str:
     else:
         counted = f"{done:,} of {total:,} {unit}"
         status = f"■ {stage} {share:.0%} │ {done:,}/{total:,} {unit}"
-    return f"{status}\n{bar}\nfile: {progress.item}\ndone: {counted}"
+    return f"{status}\n{bar}\nfile: {item}\ndone: {counted}"
 
 
 def _cursor(line: str) -> tuple[list[str], str]:

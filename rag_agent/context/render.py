@@ -114,7 +114,7 @@ class _Entry:
         ]
         place = f"{self.number}. {one_line(best.location)}"
         lines = ["", "  ".join([place, *(mark for mark in marks if mark)])]
-        lines += [self.hit.address] if self.hit.address else []
+        lines += [one_line(self.hit.address)] if self.hit.address else []
         if self.hit.copies:
             lines.append(f"same as {one_line(listed_copies(self.hit.copies))}")
         if also:

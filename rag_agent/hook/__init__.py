@@ -57,6 +57,8 @@ def _write(reply: bytes) -> None:
 
 def _say(line: str) -> None:
     try:
-        os.write(2, f"rag_agent: {' '.join(line.split())}\n".encode("utf-8", "replace"))
+        # A path may be in it, and hosts show it as it is.
+        shown = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(line.split()))
+        os.write(2, f"rag_agent: {shown}\n".encode("utf-8", "replace"))
     except OSError:
         return  # nobody to tell

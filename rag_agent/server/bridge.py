@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio
 
 from rag_agent import paths
+from rag_agent.context.fence import one_line
 from rag_agent.errors import RagError, StoreBusy
 from rag_agent.hosts.events import Request, reply, understand
 from rag_agent.progress import silent
@@ -97,7 +98,7 @@ class Bridge:
             if request.kind == "forget":
                 await self._turns.forget(base, request.session)
         except RagError as error:
-            return "", f"rag_agent: {error}"
+            return "", f"rag_agent: {one_line(str(error))}"
         return "", ""
 
     async def _long_command(
@@ -121,5 +122,5 @@ class Bridge:
         if job.stopped:
             text = f"{call.verb.name} was stopped; what is done is kept."
         elif job.error is not None:
-            level, text = "error", f"{call.verb.name} failed: {job.error}"
+            level, text = "error", f"{call.verb.name} failed: {one_line(str(job.error))}"
         return {"verb": call.verb.name, "level": level, "text": text, "data": None}

@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from rag_agent.commands.health import status_data
 from rag_agent.commands.layout import by_reason, counted, duration
+from rag_agent.context.fence import one_line
 from rag_agent.errors import StoreBusy, WalkError
 from rag_agent.server.bridge import Bridge, ShowProgress
 from rag_agent.server.job import Job, is_set
@@ -92,7 +93,10 @@ class Project:
         if job.error is not None:
             raise job.error
         if job.stopped:
-            return f"indexing {target} was stopped; what is done is kept. Call rag_index to go on."
+            return (
+                f"indexing {one_line(str(target))} was stopped; what is done is kept. "
+                "Call rag_index to go on."
+            )
         return _in_background(job) if waiting or job.result is None else _summary(job)
 
     def warm_up(self, base: Path) -> None:
@@ -127,7 +131,7 @@ class Project:
         # Before the index is looked at: what is told of the index when nothing runs is all of it.
         state = None if job is None else job.state
         found = await self._reader.ask(base, lambda index: index.status())
-        return json.dumps(_status(found, job, state), ensure_ascii=False)
+        return json.dumps(_harmless(_status(found, job, state)), ensure_ascii=False)
 
     def _refresh(self, base: Path) -> None:
         """Refresh in the background, ahead of the vectors that are being made."""
@@ -197,7 +201,7 @@ class Project:
             # are read count, files that are only listed do not.
             if progress is not None and progress.stage == "extract" and progress.done > told:
                 told = progress.done
-                await report(told, progress.total, progress.item)
+                await report(told, progress.total, one_line(progress.item))
         return job.searchable.is_set()
 
 
@@ -215,7 +219,7 @@ def _target(base: Path, path: str) -> Path:
 
 def _in_background(job: Job) -> str:
     return (
-        f"Indexing {job.target} goes on in the background: {_progress_text(job.progress)}. "
+        f"Indexing {one_line(job.name)} goes on in the background: {_progress_text(job.progress)}. "
         "rag_status tells how far it is; rag_query answers from what is there already."
     )
 
@@ -235,13 +239,13 @@ def _summary(job: Job) -> str:
     done = job.result
     assert done is not None
     if not (done.added or done.changed or done.unchanged):
-        return f"No indexable files found in {job.target}.{_skipped(done)}"
+        return f"No indexable files found in {one_line(job.name)}.{_skipped(done)}"
     removed = f", {done.removed:,} removed" if done.removed else ""
     lines = [
         f"Indexed {counted(done.added + done.changed, 'file')} "
         f"({counted(done.chunks, 'chunk')}), {done.unchanged:,} unchanged{removed}, "
         f"in {duration(done.seconds)}.{_skipped(done)}",
-        *(f"warning: {warning}" for warning in done.warnings[:_WARNINGS_SHOWN]),
+        *(f"warning: {one_line(warning)}" for warning in done.warnings[:_WARNINGS_SHOWN]),
     ]
     if done.pending:
         lines.append(
@@ -253,7 +257,16 @@ def _summary(job: Job) -> str:
 
 def _skipped(done: SyncReport) -> str:
     reasons = Counter(skipped.reason for skipped in done.skipped)
-    return f" Left out: {by_reason(reasons)}." if reasons else ""
+    return f" Left out: {one_line(by_reason(reasons))}." if reasons else ""
+
+
+def _harmless(value: object) -> object:
+    """Plain data whose texts, as paths and warnings are, a model may be shown."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, Mapping):
+        return {_harmless(key): _harmless(one) for key, one in value.items()}
+    return [*map(_harmless, value)] if isinstance(value, list | tuple) else value
 
 
 def _status(

@@ -31,6 +31,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from rag_agent import __version__, hosts
+from rag_agent.context.fence import one_line
 from rag_agent.errors import RagError, WalkError
 from rag_agent.hosts.events import tokens_left
 from rag_agent.paths import store_folder
@@ -166,11 +167,12 @@ class _Handlers:
         except ValidationError as error:
             return _text(_explained(params.name, error), is_error=True)
         except RagError as error:
-            return _text(str(error), is_error=True)
+            return _text(one_line(str(error)), is_error=True)
         except Exception as error:  # noqa: BLE001 - a tool call never ends the connection
             _log.exception("%s failed", params.name)
             return _text(
-                f"internal error in {params.name}: {type(error).__name__}: {error}. The log of "
+                f"internal error in {params.name}: {type(error).__name__}: "
+                f"{one_line(str(error))}. The log of "
                 "rag_agent has the details; `rag-agent doctor` checks the installation.",
                 is_error=True,
             )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
+from rag_agent.context.fence import one_line
 from rag_agent.errors import RagError, StoreMissing
 from rag_agent.server.reader import Reader
 
@@ -76,7 +77,7 @@ class TurnTaker:
             return "", ""  # nothing is indexed here, and nobody asked
         except RagError as error:
             _log.info("no context for a turn: %s", error)
-            return "", f"rag_agent: no context for this prompt: {error}"
+            return "", f"rag_agent: no context for this prompt: {one_line(str(error))}"
         if warm and answered is not None:
             self._reader.post(base, partial(_note, turn, answered, settings))
         else:
