@@ -6,8 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from urllib.parse import unquote
+from functools import cached_property
 
 # Part of what an index was built with: raise it when more is masked, so that files are read again.
 VERSION = "2"
@@ -77,6 +76,8 @@ def _no_stand_in(value: str) -> bool:
 
     Those of up to three letters are of examples.
     """
+    from urllib.parse import unquote
+
     if _FIELD.search(value):
         return False
     words = re.sub(r"[-_.:;?#\s]", "", unquote(value)).lower()
@@ -95,20 +96,23 @@ def _any_value(value: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
 class _Shape:
     """A form of secret. ``anchors`` are looked for first, as they are cheap to find.
 
-    The group ``value`` is what is removed, the whole match without one.
+    The group ``value`` is what is removed, the whole match without one. The expression is compiled
+    when it is first used: a hook masks a prompt, which has few of the anchors.
     """
 
-    anchors: tuple[str, ...]
-    expression: re.Pattern[str]
-    accept: Callable[[str], bool] = _any_value
+    def __init__(
+        self, anchors: str, pattern: str, accept: Callable[[str], bool] = _any_value
+    ) -> None:
+        self.anchors = tuple(anchors.split())
+        self.accept = accept
+        self._pattern = pattern
 
-
-def _shape(anchors: str, expression: str, accept: Callable[[str], bool] = _any_value) -> _Shape:
-    return _Shape(tuple(anchors.split()), re.compile(expression), accept)
+    @cached_property
+    def expression(self) -> re.Pattern[str]:
+        return re.compile(self._pattern)
 
 
 _NAMES = "password passwd secret token api_key apikey api-key access_key accesskey private_key"
@@ -121,50 +125,50 @@ _NAME = (
 )
 
 _SHAPES: tuple[_Shape, ...] = (
-    _shape(
+    _Shape(
         "PRIVATE",
         rf"{_PRIVATE_KEY}(?:[\s\S]{{40,20000}}?-----END {_KEY_KIND}|{_KEY_LINES})",
         _holds_base64,
     ),
-    _shape("AKIA ASIA", r"\bA(?:KIA|SIA)[A-Z2-7]{16}\b"),
-    _shape(
+    _Shape("AKIA ASIA", r"\bA(?:KIA|SIA)[A-Z2-7]{16}\b"),
+    _Shape(
         "aws AWS",
         r"(?i:aws_?secret_?(?:access_?)?key)\W{1,6}(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
     ),
-    _shape("ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
-    _shape("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{40,255}\b"),
-    _shape("glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
-    _shape("xox xapp-", r"\b(?:xox[abeoprs]|xapp)-\d[A-Za-z0-9-]{20,}"),
-    _shape("hooks.slack.com", r"hooks\.slack\.com/services/(?P<value>T\w+/B\w+/\w{20,})"),
-    _shape("k_live_ whsec_", r"\b(?:[sr]k_live|whsec)_[A-Za-z0-9]{16,}"),
-    _shape("AIza", r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
-    _shape("GOCSPX-", r"\bGOCSPX-[A-Za-z0-9_-]{28}"),
-    _shape("sk-", r"\bsk-(?=[A-Za-z_-]*\d)(?=[a-z0-9_-]*[A-Z])[A-Za-z0-9_-]{32,}"),
-    _shape("npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    _shape("pypi-AgE", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
-    _shape("hf_", r"\bhf_[A-Za-z0-9]{34,}\b"),
-    _shape("SG.", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
-    _shape("dop_v1_", r"\bdop_v1_[a-f0-9]{64}\b"),
-    _shape("shpat_ shpss_ shpca_", r"\bshp(?:at|ss|ca)_[a-fA-F0-9]{32}\b"),
-    _shape("AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b"),
-    _shape("AccountKey=", r"AccountKey=(?P<value>[A-Za-z0-9+/]{86}==)"),
-    _shape("eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
-    _shape("Bearer", r"\bBearer\s+(?P<value>[A-Za-z0-9_.~+/-]{20,}=*)", _random_looking),
+    _Shape("ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
+    _Shape("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{40,255}\b"),
+    _Shape("glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    _Shape("xox xapp-", r"\b(?:xox[abeoprs]|xapp)-\d[A-Za-z0-9-]{20,}"),
+    _Shape("hooks.slack.com", r"hooks\.slack\.com/services/(?P<value>T\w+/B\w+/\w{20,})"),
+    _Shape("k_live_ whsec_", r"\b(?:[sr]k_live|whsec)_[A-Za-z0-9]{16,}"),
+    _Shape("AIza", r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+    _Shape("GOCSPX-", r"\bGOCSPX-[A-Za-z0-9_-]{28}"),
+    _Shape("sk-", r"\bsk-(?=[A-Za-z_-]*\d)(?=[a-z0-9_-]*[A-Z])[A-Za-z0-9_-]{32,}"),
+    _Shape("npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    _Shape("pypi-AgE", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
+    _Shape("hf_", r"\bhf_[A-Za-z0-9]{34,}\b"),
+    _Shape("SG.", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    _Shape("dop_v1_", r"\bdop_v1_[a-f0-9]{64}\b"),
+    _Shape("shpat_ shpss_ shpca_", r"\bshp(?:at|ss|ca)_[a-fA-F0-9]{32}\b"),
+    _Shape("AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b"),
+    _Shape("AccountKey=", r"AccountKey=(?P<value>[A-Za-z0-9+/]{86}==)"),
+    _Shape("eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
+    _Shape("Bearer", r"\bBearer\s+(?P<value>[A-Za-z0-9_.~+/-]{20,}=*)", _random_looking),
     # Not the name again (guest:guest), and no port. An @ that should have been written %40 belongs
     # to the password; after a dot or a comma it belongs to an address that follows.
-    _shape(
+    _Shape(
         "://",
         r"://(?P<user>[^\s/:@\"'`]*):(?!(?P=user)@|\d{1,5}[?#,;)\]&|])"
         r"(?P<value>[^\s/@\"'`<>\\]{1,256}(?:@[^\s/@\"'`<>\\.:,;()&|]{1,64}){0,3})@",
         _no_stand_in,
     ),
-    _shape(
+    _Shape(
         _NAMES,
         rf"{_NAME}\w*[\"']?\s{{0,4}}(?::=|=>|=|:)\s{{0,4}}[a-z]?(?P<quote>[\"'`])"
         r"(?P<value>[^\"'`\n]{16,200})(?P=quote)",
         _random_looking,
     ),
-    _shape(
+    _Shape(
         _NAMES,
         rf"(?m:^)[ \t]*(?:-[ \t]+|export[ \t]+)?[\w.-]*{_NAME}\w*[ \t]*[=:][ \t]*"
         r"(?P<value>[A-Za-z0-9+/_=-]{20,200})[ \t]*(?m:$)",

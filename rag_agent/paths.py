@@ -6,6 +6,7 @@ import os
 import stat
 import struct
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -63,8 +64,10 @@ def project_store(cwd: Path) -> Path:
 
 
 def create_store_folder(folder: Path) -> None:
-    """Make the folder, and keep it out of version control.
+    """Make the folder, for its user alone, and keep it out of version control.
 
+    What is indexed may be readable by nobody else, so neither is the index; whoever wants to share
+    one changes the mode of its folder and files, which stays as it is then.
     A folder that somebody else made and filled is not kept out: with a project's own folder git,
     and so the index, would lose sight of everything in it.
 
@@ -72,16 +75,28 @@ def create_store_folder(folder: Path) -> None:
         StoreError: it cannot be made.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         ignore = folder / ".gitignore"
-        ours = folder.parts[-2:] == _STORE.parts or not any(folder.iterdir())
-        if ours and not ignore.exists():
+        named = folder.parts[-2:] == _STORE.parts
+        if (named or not any(folder.iterdir())) and not ignore.exists():
+            if named:  # a clone may bring it along with settings in it
+                folder.chmod(0o700)
             ignore.write_text("*\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(
             f"{folder}: the folder for the index cannot be made ({error.strerror or error}); "
             f"make it writable, or set {VARIABLE} to a folder that is"
         ) from error
+
+
+def make_private(path: Path) -> None:
+    """An empty file that its user alone may read, where there is no file yet.
+
+    For SQLite, whose own new files everybody may read; its logs take the mode over. It also says
+    why where no file can be made.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def database(folder: Path) -> Path:

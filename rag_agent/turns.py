@@ -97,16 +97,20 @@ def take_turn(
 def record(turn: Turn, context: Context, settings: Config, memory: TurnMemory | None) -> None:
     """Remember and count what a turn was given, so that it is not given again.
 
+    A secret in the prompt is not remembered.
     Commands of a host, and prompts that a second hook asked for, are no turns.
     """
     is_none = context.reasons == (ANSWERED,) or turn.prompt.lstrip().startswith("/")
     if memory is None or not settings.rag_enabled or is_none:
         return
     from rag_agent.context.shown import keys_of
+    from rag_agent.masking import cut, mask
+    from rag_agent.store.memory import LONGEST_PROMPT
 
     try:
         if turn.session and context.query:
-            memory.remember(turn.session, context.query, keys_of(context.hits))
+            query, _ = mask(cut(context.query, LONGEST_PROMPT))
+            memory.remember(turn.session, query, keys_of(context.hits))
         if context.text:
             memory.count({INJECTED: 1, TOKENS: context.tokens})
         else:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import apsw
 import pytest
 
+import rag_agent
 from rag_agent import paths
 from rag_agent.errors import ConfigError, StoreError
 from rag_agent.store import Store
@@ -105,6 +107,37 @@ def test_a_folder_that_somebody_filled_is_not_kept_out_of_version_control(tmp_pa
     for folder in (paths.project_store(tmp_path), _folder(tmp_path / "empty")):
         paths.create_store_folder(folder)
         assert (folder / ".gitignore").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX's")
+def test_an_index_is_for_its_user_alone_unless_they_share_it(tmp_path: Path) -> None:
+    folder = paths.project_store(tmp_path)
+    folder.mkdir(parents=True)  # as a clone brings it along
+    (folder / "config.json").write_text("{}", encoding="utf-8")
+    folder.chmod(0o755)
+    elsewhere = tmp_path / "elsewhere"
+    for made in (folder, elsewhere):
+        paths.create_store_folder(made)
+        assert made.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o750)
+    paths.create_store_folder(folder)
+    assert folder.stat().st_mode & 0o777 == 0o750
+    assert (tmp_path / ".pi").stat().st_mode & 0o077
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX's")
+def test_nobody_else_may_read_an_index_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "filled").mkdir()
+    (tmp_path / "filled/x").write_text("", encoding="utf-8")
+    (tmp_path / "filled").chmod(0o755)
+    (tmp_path / "a.md").write_text("# A\n\nquokka\n", encoding="utf-8")
+    named = {paths.VARIABLE: str(tmp_path / "filled")}
+    with rag_agent.open(tmp_path, environ=named) as index:
+        index.sync(".")
+        assert not index.search("quokka").nothing_indexed
+        for file in (tmp_path / "filled").glob("rag*"):
+            assert file.stat().st_mode & 0o077 == 0, file
+    assert (tmp_path / "filled").stat().st_mode & 0o777 == 0o755
 
 
 def test_a_store_folder_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -150,6 +151,24 @@ def test_a_chat_turn_in_between_does_not_end_what_the_talk_is_about(index: Index
     take(index, ABOUT_WEBHOOKS, "session")
     take(index, "thanks, that works", "session")
     assert index.memory.prompt_before("session") == ABOUT_WEBHOOKS
+
+
+@pytest.mark.parametrize("before", [0, 1_970])
+def test_a_secret_in_a_prompt_is_not_remembered(index: Index, before: int) -> None:
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0" + "K1l2M3n4O5p6Q7r8"
+    assert index.memory is not None
+    start = ABOUT_WEBHOOKS.ljust(before, " ")
+    take(index, f"{start} {token} is what I sign the header with", "session")
+    assert index.memory.prompt_before("session").startswith(ABOUT_WEBHOOKS)
+    kept = b"".join(file.read_bytes() for file in index.folder.glob("turns.db*"))
+    assert token[:12].encode() not in kept
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX's")
+def test_what_is_remembered_nobody_else_may_read(tmp_path: Path) -> None:
+    with TurnMemory.open(tmp_path) as memory:
+        memory.remember("session", ABOUT_WEBHOOKS, ())
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.glob("turns.db*")} == {0o600}
 
 
 def test_turns_are_counted_by_what_became_of_them(index: Index) -> None:

@@ -11,7 +11,7 @@ import apsw
 
 from rag_agent.errors import SchemaTooNew, StoreError, StoreMissing
 from rag_agent.late import LateLogger
-from rag_agent.paths import APPLICATION_ID
+from rag_agent.paths import APPLICATION_ID, make_private
 from rag_agent.store import migrations
 from rag_agent.store.faults import translated
 
@@ -227,6 +227,7 @@ def open_database(path: Path, *, readonly: bool = False, extension: bool = True)
     if readonly:
         return _open_for_reading(path, extension)
     with translated(path):
+        make_private(path)
         connection = apsw.Connection(str(path))
     return _checked(Database(path, connection, extension=extension))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 from rag_agent.errors import StoreError
+from rag_agent.paths import make_private
 from rag_agent.store.faults import translated
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
@@ -24,7 +25,7 @@ _FILE = "turns.db"
 _VERSION = 1
 _BUSY_TIMEOUT = 100  # milliseconds; a turn waits for nobody
 _KEEP = 14 * 24 * 3600.0  # seconds; sessions that rest for longer are forgotten
-_LONGEST_PROMPT = 2000  # characters of the turn before that a follow-up may lean on
+LONGEST_PROMPT = 2000  # characters of the turn before that a follow-up may lean on
 _SCHEMA = """
 CREATE TABLE session (id TEXT PRIMARY KEY, seen REAL NOT NULL, prompt TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE shown (session TEXT, chunk BLOB, PRIMARY KEY (session, chunk)) WITHOUT ROWID;
@@ -104,7 +105,7 @@ class TurnMemory:
         with translated(_path(self._connection)), self._connection:
             self._touch(session)
             self._connection.execute(
-                "UPDATE session SET prompt = ? WHERE id = ?", (prompt[:_LONGEST_PROMPT], session)
+                "UPDATE session SET prompt = ? WHERE id = ?", (prompt[:LONGEST_PROMPT], session)
             )
             self._connection.executemany(
                 "INSERT OR IGNORE INTO shown VALUES (?, ?)", [(session, chunk) for chunk in chunks]
@@ -185,6 +186,7 @@ def _path(connection: apsw.Connection) -> Path:
 
 
 def _connected(path: Path) -> apsw.Connection:
+    make_private(path)
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(_BUSY_TIMEOUT)
