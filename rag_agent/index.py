@@ -398,7 +398,7 @@ class Index:
 
     def status(self) -> Status:
         """What there is to know about this index, read from its data."""
-        return describe(
+        found = describe(
             self._files.reader(),
             self.folder,
             self.scope,
@@ -408,6 +408,7 @@ class Index:
             self._engines.embedder.problem,
             self._files.memory_if_any,
         )
+        return replace(found, warnings=(*self._tracking.warnings, *found.warnings))
 
     def doctor(self) -> list[Check]:
         """Every part of the installation and the index tried for real."""

@@ -164,6 +164,20 @@ def cache_folder() -> Path:
         return _temporary()
 
 
+def data_folder() -> Path:
+    """The user's folder for what cannot be made again.
+
+    Without a home folder, one of this user alone among the temporary files.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    try:
+        return _known(lambda: _platform().user_data_path("rag_agent", appauthor=False))
+    except ConfigError:
+        return _temporary()
+
+
 def log_folder() -> Path:
     """The user's folder for log files.
 

@@ -72,9 +72,9 @@ class Syncing:
             store.set_meta(LAST_SYNC, datetime.now(timezone.utc).isoformat(timespec="seconds"))
             if is_all:
                 store.set_meta(LOOKED, str(began))
-        if tracking.home and is_all:
+        if tracking.home and is_all and not tracking.warnings:
             legacy.remove_index(files.folder)  # whose files are all in the index now
-        done = replace(done, warnings=(*notices, *done.warnings))
+        done = replace(done, warnings=(*notices, *tracking.warnings, *done.warnings))
         if vectors:
             done = self._with_vectors(done, report, trust_cache)
         if pictures:

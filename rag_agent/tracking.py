@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from rag_agent import config as configuration
-from rag_agent import legacy, paths, tracked
+from rag_agent import legacy, outside, paths, tracked
 from rag_agent.access import Access
 from rag_agent.config import Config
 from rag_agent.errors import ConfigError
 from rag_agent.extract import OcrRules
 from rag_agent.sync.walk import WalkRules, rules_from
+
+_MOST_TOLD = 5  # paths that are not followed
 
 
 class Tracking:
@@ -29,21 +32,38 @@ class Tracking:
     def configure(self, changes: dict[str, object]) -> Config:
         """Change settings by their names in ``Config`` and save them."""
         self._files.create()
-        return configuration.update(self._files.folder, changes)
+        done = configuration.update(self._files.folder, changes)
+        if "tracked_paths" in changes:
+            for path in tracked.absolute(done.tracked_paths, self.project):
+                self._allow(path)
+        return done
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Absolute paths of what is tracked."""
-        return tracked.absolute(self.config.tracked_paths, self.project)
+        """Absolute paths of what is tracked, without those that ``warnings`` tells of."""
+        return tracked.absolute(self._names(counting=True), self.project)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the settings name and is not followed, a sentence each; the first of many."""
+        left_out = self._left_out
+        told = [
+            f"{path} is not followed: it lies outside of the project, and the settings alone may "
+            f"not add it; `rag-agent index {shlex.quote(str(path))}` allows it"
+            for path in left_out[:_MOST_TOLD]
+        ]
+        more = len(left_out) - len(told)
+        return (*told, *([f"nor are {more:,} more paths outside of the project"] if more else ()))
 
     def add(self, target: Path | None) -> tuple[Path, ...]:
         """Remember a path, and say what to sync: that one, or all that is tracked."""
-        known = self.paths
         if target is None:
-            return known
+            return self.paths
+        self._allow(target)
+        known = self.paths
         wanted = tracked.with_path(known, target)
         if wanted != known:
-            self._set(wanted)
+            self._set((*wanted, *self._left_out))
         return (target,)
 
     def portable(self, places: Sequence[Path]) -> tuple[str, ...]:
@@ -77,10 +97,10 @@ class Tracking:
         if legacy.foreign_database(files.folder) and not files.database.exists():
             notices.append(legacy.foreign_notice(files.folder))
         known = legacy.legacy_files(files.folder)
-        followed = [str(path) for path in self.paths]
-        more = legacy.untracked(known, followed, home) if home else []
+        followed = (*self.paths, *self._left_out)
+        more = legacy.untracked(known, [*map(str, followed)], home) if home else []
         if more:
-            self._set((*self.paths, *(Path(name) for name in more)))
+            self._set((*followed, *(Path(name) for name in more)))
             notices.append(f"{len(known):,} files of the old index.json are taken over")
         return tuple(notices)
 
@@ -99,4 +119,27 @@ class Tracking:
         )
 
     def _set(self, wanted: Sequence[Path]) -> None:
-        self.configure({"tracked_paths": self.portable(wanted)})
+        self._files.create()
+        configuration.update(self._files.folder, {"tracked_paths": self.portable(wanted)})
+
+    @property
+    def _left_out(self) -> tuple[Path, ...]:
+        return tracked.absolute(self._names(counting=False), self.project)
+
+    def _names(self, *, counting: bool) -> list[str]:
+        """The tracked paths as config.json has them: those that count, or the others."""
+        names, project = self.config.tracked_paths, self.project
+        if project is None:
+            return list(names) if counting else []
+        home = project.resolve()
+        return [
+            name
+            for name in names
+            if all(outside.allowed(home, path) for path in tracked.absolute([name], project))
+            is counting
+        ]
+
+    def _allow(self, path: Path) -> None:
+        """Note that this user wants a path, which the settings of a project alone cannot say."""
+        if self.project is not None:
+            outside.allow(self.project.resolve(), path)

@@ -104,6 +104,8 @@ def _check_tracked(opened: Index) -> None:
     from rag_agent.legacy import legacy_files
 
     if not opened.tracked_paths and not legacy_files(opened.folder):
+        if opened.config.tracked_paths:
+            raise StoreMissing("no tracked path may be followed; `rag-agent status` says why")
         raise StoreMissing("nothing is tracked here; run `rag-agent index`")
 
 
