@@ -85,9 +85,10 @@ class TurnMemory:
 
     def claim(self, session: str, turn: str) -> bool:
         """Whether this turn is new: the first to ask has it, for a host may ask twice."""
-        added = self._change("INSERT OR IGNORE INTO turn VALUES (?, ?)", (session, turn))
-        if added:
-            self._touch(session)
+        with translated(_path(self._connection)), self._connection:
+            added = self._change("INSERT OR IGNORE INTO turn VALUES (?, ?)", (session, turn))
+            if added:
+                self._touch(session)
         return added
 
     def shown(self, session: str) -> frozenset[bytes]:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
+import apsw
 import pytest
 
 from rag_agent.errors import StoreError
@@ -69,6 +71,20 @@ def test_of_many_that_ask_at_once_one_has_the_turn(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert sorted(won) == [False] * 7 + [True]
+
+
+def test_nobody_who_writes_comes_between_a_turn_and_its_session(tmp_path: Path) -> None:
+    TurnMemory.open(tmp_path).close()
+    with closing(apsw.Connection(str(tmp_path / "turns.db"))) as other:
+
+        def while_it_is_claimed() -> float:
+            with suppress(apsw.BusyError):
+                other.execute("BEGIN IMMEDIATE")
+            return 1.0
+
+        with TurnMemory.open(tmp_path, while_it_is_claimed) as memory:
+            assert memory.claim("one", "turn")
+            assert not other.in_transaction
 
 
 def test_a_compacted_session_may_be_shown_everything_again(memory: TurnMemory) -> None:
