@@ -243,6 +243,32 @@ def test_a_single_file_can_be_tracked(project: Path) -> None:
         assert first(index, "deliver a message")[2] == 6
 
 
+@pytest.mark.parametrize("by", ["sync", "search"])
+def test_a_tracked_file_may_become_a_folder_and_a_folder_a_file(project: Path, by: str) -> None:
+    place, inside = project / "notes.md", project / "notes.md" / "gate.md"
+    with rag_agent.open(project) as index:
+        index.sync(project / "mailer.py")
+
+        def shown() -> str:
+            if by == "sync":
+                index.sync(place)
+            index.search("harbour gate")  # which takes in what it finds to be new or gone
+            return first(index, "harbour gate")[0]
+
+        place.write_text("# Gate\n\nThe harbour gate opens at dawn.\n", encoding="utf-8")
+        index.sync(place)
+        assert shown() == "notes.md"
+        place.unlink()
+        place.mkdir()
+        inside.write_text("# Gate\n\nThe harbour gate opens at dusk.\n", encoding="utf-8")
+        assert shown() == "notes.md/gate.md"
+        inside.unlink()
+        place.rmdir()
+        place.write_text("# Gate\n\nThe harbour gate is closed.\n", encoding="utf-8")
+        index.sync(place)  # a search looks for what is new in folders alone
+        assert shown() == "notes.md"
+
+
 def test_paths_that_are_not_there_or_too_large_to_mean_are_refused(tmp_path: Path) -> None:
     with rag_agent.open(tmp_path) as index:
         with pytest.raises(WalkError, match="nowhere"):

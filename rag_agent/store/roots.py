@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from rag_agent.errors import StoreError
@@ -37,6 +38,18 @@ def add(database: Database, path: str) -> Root:
         database.rows("INSERT INTO roots (path, is_file) VALUES (?, ?)", (stored, is_file))
         identifier = database.value("SELECT last_insert_rowid()")
     return types.Root(identifier, real)
+
+
+def look_at(database: Database, root: Root) -> None:
+    """Note whether a root is a file or a folder now; one that is not there stays what it was."""
+    try:
+        mode = Path(root.path).stat().st_mode
+    except OSError:
+        return
+    database.rows(
+        "UPDATE roots SET is_file = ?1 WHERE id = ?2 AND is_file <> ?1",
+        (stat.S_ISREG(mode), root.id),
+    )
 
 
 def remove(database: Database, root: Root) -> int:

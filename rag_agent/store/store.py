@@ -73,6 +73,10 @@ class Store(Reader):
         """Track a folder or file; a path that is tracked already gives the root it has."""
         return roots.add(self._database, path)
 
+    def look_at_root(self, root: Root) -> None:
+        """Note whether it is a file or a folder now, on which the paths of its documents depend."""
+        roots.look_at(self._database, root)
+
     def remove_root(self, root: Root) -> int:
         """Forget a root and its documents; returns how many documents that were."""
         return roots.remove(self._database, root)

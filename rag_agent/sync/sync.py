@@ -78,6 +78,7 @@ def sync_documents(
         WalkError: the root is not there; nothing is forgotten then.
     """
     started = time.monotonic()
+    store.look_at_root(root)
     tally = _Tally(Retries(store, root))
     known = Known(store, root, under)
     decided = {
@@ -162,6 +163,7 @@ def sync_file(
     store: Store, root: Root, path: str, rules: WalkRules, texts: TextCache | None = None
 ) -> bool:
     """Store or forget the one file at ``path``; true when the index holds its present content."""
+    store.look_at_root(root)
     stored = store.documents(root, path).get(path)
     found = admit(Path(root.path), path, rules)
     if isinstance(found, Skipped):
