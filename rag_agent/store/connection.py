@@ -81,9 +81,7 @@ class Database:
             yield
             self.rows("COMMIT")
         except BaseException:
-            # A full disk makes SQLite roll back by itself.
-            if self._connection.in_transaction:
-                self.rows("ROLLBACK")
+            self._roll_back()
             raise
         finally:
             self._is_writing = False
@@ -99,6 +97,11 @@ class Database:
             yield
         finally:
             self._is_checked = False
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        # A full disk, or one that fails, makes SQLite do it by itself.
+        if self._connection.in_transaction:
             self.rows("ROLLBACK")
 
     def remembered(self, key: str, compute: Callable[[], T]) -> T:

@@ -314,6 +314,17 @@ def test_a_process_that_dies_in_a_transaction_leaves_a_sound_index(
         put(again, root, "b.md", "apple")
 
 
+def test_what_went_wrong_while_reading_is_told_where_sqlite_ended_the_snapshot_by_itself(
+    store: Store,
+) -> None:
+    # As it does when the disk fails.
+    ending = "INSERT OR ROLLBACK INTO meta VALUES ('key', NULL)"
+    with pytest.raises(StoreError, match="NOT NULL constraint"), store.snapshot():
+        store._database.rows(ending)
+    with store.snapshot():
+        assert store.check() == []
+
+
 def test_closing_twice_is_fine(store: Store) -> None:
     store.close()
     store.close()
