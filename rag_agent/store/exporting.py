@@ -31,16 +31,17 @@ class WholeDocument:
 
 def next_document(database: Database, after: int) -> WholeDocument | None:
     """The document with the lowest id above ``after``, None behind the last."""
-    rows = database.rows(
-        f"SELECT {_COLUMNS} FROM documents WHERE id > ? ORDER BY id LIMIT 1", (after,)
-    )
+    with database.snapshot():
+        rows = database.rows(
+            f"SELECT {_COLUMNS} FROM documents WHERE id > ? ORDER BY id LIMIT 1", (after,)
+        )
+        known = {root.id: root for root in roots.all_roots(database)}
     if not rows:
         return None
     identifier, root_id, path, kind, language, title, tags, day, *rest = rows[0]
     metadata, links, pages, warnings, coverage, converted, size, mtime_ns, sha256, description = (
         rest
     )
-    known = {root.id: root for root in roots.all_roots(database)}
     document = Document(
         path=path,
         kind=kind,

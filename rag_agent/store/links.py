@@ -101,12 +101,13 @@ def named(database: Database, names: Iterable[str]) -> dict[str, list[Place]]:
 
 
 def _places(database: Database, source: str, wanted: Sequence[object]) -> dict[int, Place]:
-    shown = roots.Shown(database)
+    with database.snapshot():
+        shown = roots.Shown(database)
+        rows = database.rows(
+            f"SELECT d.id, d.root_id, d.path, d.name FROM {source} ORDER BY d.root_id, d.path",
+            (json.dumps(wanted),),
+        )
     bases = {number: shown.base(number) for number in shown.roots}
-    rows = database.rows(
-        f"SELECT d.id, d.root_id, d.path, d.name FROM {source} ORDER BY d.root_id, d.path",
-        (json.dumps(wanted),),
-    )
     return {
         identifier: Place(
             identifier, shown.absolute(root, path), bases[root], name, shown.path(root, path)

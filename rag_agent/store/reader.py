@@ -394,8 +394,9 @@ class Reader:
         Of one root by the paths in it, at or below ``under``; else of all as shown.
         """
         if root is None:
-            shown = roots.Shown(self._database)
-            found = reading.page_coverage(self._database)
+            with self.snapshot():
+                shown = roots.Shown(self._database)
+                found = reading.page_coverage(self._database)
             return {shown.path(root_id, path): coverage for root_id, path, coverage in found}
         condition, bindings = writing.below("path", under)
         found = reading.page_coverage(

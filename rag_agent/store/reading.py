@@ -27,12 +27,13 @@ def documents(
 
     Only the first so many if ``limit`` is not -1.
     """
-    known = {root.id: root for root in roots.all_roots(database)}
-    rows = database.rows(
-        f"SELECT {DOCUMENT_COLUMNS} FROM documents AS d WHERE {condition} "
-        "ORDER BY d.root_id, d.path LIMIT ?",
-        (*bindings, limit),
-    )
+    with database.snapshot():
+        known = {root.id: root for root in roots.all_roots(database)}
+        rows = database.rows(
+            f"SELECT {DOCUMENT_COLUMNS} FROM documents AS d WHERE {condition} "
+            "ORDER BY d.root_id, d.path LIMIT ?",
+            (*bindings, limit),
+        )
     return [stored_document(row, known) for row in rows]
 
 
@@ -74,12 +75,13 @@ def find(database: Database, pattern: str) -> list[StoredDocument]:
         wanted = f"*{wanted}*"
     # As in .gitignore, a name without a folder is one in any folder.
     below = wanted if "/" in wanted else f"*/{wanted}"
-    roots.define_functions(database)
-    return documents(
-        database,
-        "shown_path(d.root_id, d.folded) GLOB ?1 OR d.folded GLOB ?1 OR d.folded GLOB ?2",
-        (wanted, below),
-    )
+    with database.snapshot():
+        roots.define_functions(database)
+        return documents(
+            database,
+            "shown_path(d.root_id, d.folded) GLOB ?1 OR d.folded GLOB ?1 OR d.folded GLOB ?2",
+            (wanted, below),
+        )
 
 
 def chunks(
@@ -256,12 +258,13 @@ def _outlined(database: Database, chunk_ids: Sequence[int]) -> dict[int, Outline
 
 def skipped(database: Database, root: Root | None) -> list[Skipped]:
     """As ``Store.skipped``."""
-    rows = database.rows(
-        "SELECT root_id, path, reason, detail, size, mtime_ns FROM skipped ORDER BY path"
-    )
-    if root is not None:
-        return [Skipped(*row[1:]) for row in rows if row[0] == root.id]
-    shown = roots.Shown(database)
+    with database.snapshot():
+        rows = database.rows(
+            "SELECT root_id, path, reason, detail, size, mtime_ns FROM skipped ORDER BY path"
+        )
+        if root is not None:
+            return [Skipped(*row[1:]) for row in rows if row[0] == root.id]
+        shown = roots.Shown(database)
     return [Skipped(shown.path(row[0], row[1]), *row[2:]) for row in rows]
 
 
@@ -300,9 +303,10 @@ def page_coverage(
 
 def warnings(database: Database) -> list[str]:
     """As ``Store.warnings``."""
-    shown = roots.Shown(database)
-    rows = database.rows(
-        "SELECT d.root_id, d.path, w.value FROM documents AS d, json_each(d.warnings) AS w "
-        "WHERE d.warnings != '[]' ORDER BY d.root_id, d.path"
-    )
+    with database.snapshot():
+        shown = roots.Shown(database)
+        rows = database.rows(
+            "SELECT d.root_id, d.path, w.value FROM documents AS d, json_each(d.warnings) AS w "
+            "WHERE d.warnings != '[]' ORDER BY d.root_id, d.path"
+        )
     return [f"{shown.path(root_id, path)}: {warning}" for root_id, path, warning in rows]

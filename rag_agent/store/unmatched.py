@@ -16,12 +16,12 @@ _MOST = 20_000  # values that are looked at; a guess among more takes seconds
 
 def count(database: Database, where: Filter) -> int:
     """How many documents a filter leaves."""
-    condition, bindings = roots.condition(database, where, chunks=False)
-    return int(
-        database.value(
+    with database.snapshot():
+        condition, bindings = roots.condition(database, where, chunks=False)
+        found: int = database.value(
             f"SELECT count(*) FROM documents AS d WHERE d.chunks > 0{condition}", bindings
         )
-    )
+    return found
 
 
 def excluding(
@@ -30,15 +30,16 @@ def excluding(
     """For each of the documents the clauses that exclude it."""
     ids = json.dumps([int(identifier) for identifier in document_ids])
     found: dict[int, list[Clause]] = {identifier: [] for identifier in document_ids}
-    for clause in where.clauses:
-        condition, bindings = roots.condition(database, Filter((clause,)), chunks=False)
-        left = database.rows(
-            "SELECT d.id FROM json_each(?) AS w CROSS JOIN documents AS d ON d.id = w.value "
-            f"WHERE TRUE{condition}",
-            (ids, *bindings),
-        )
-        for identifier in set(document_ids) - {number for (number,) in left}:
-            found[identifier].append(clause)
+    with database.snapshot():
+        for clause in where.clauses:
+            condition, bindings = roots.condition(database, Filter((clause,)), chunks=False)
+            left = database.rows(
+                "SELECT d.id FROM json_each(?) AS w CROSS JOIN documents AS d ON d.id = w.value "
+                f"WHERE TRUE{condition}",
+                (ids, *bindings),
+            )
+            for identifier in set(document_ids) - {number for (number,) in left}:
+                found[identifier].append(clause)
     return found
 
 

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag_agent.store import Store
-from rag_agent.types import Skipped
+from rag_agent.store import Store, filters
+from rag_agent.types import Coverage, Root, Skipped
 
 
 def test_a_project_can_be_moved_with_its_store(
@@ -107,3 +108,49 @@ def test_find_looks_at_the_path_that_is_shown(store: Store, tmp_path: Path, put:
         put(store, store.add_root(str(tmp_path / name)), "a.md", "text")
     found = store.find(f"{tmp_path.as_posix()}/one/*")
     assert [document.root.path for document in found] == [str(tmp_path / "One")]
+
+
+_READS: dict[str, Callable[[Store], object]] = {
+    "find": lambda reader: reader.find("*"),
+    "documents_by_id": lambda reader: reader.documents_by_id(range(10)),
+    "next_document": lambda reader: reader.next_document(0),
+    "skipped": lambda reader: reader.skipped(),
+    "warnings": lambda reader: reader.warnings(),
+    "page_coverage": lambda reader: reader.page_coverage(),
+    "count_matching": lambda reader: reader.count_matching(filters.compile("path:*.py")),
+    "excluding": lambda reader: reader.excluding(filters.compile("path:*.py"), [1, 2]),
+    "places_named": lambda reader: reader.places_named(["a"]),
+}
+
+
+@pytest.mark.parametrize("read", _READS.values(), ids=_READS)
+def test_roots_that_come_and_go_between_two_reads_of_one_question_wait_for_the_next(
+    store: Store,
+    path: Path,
+    tmp_path: Path,
+    put: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    read: Callable[[Store], object],
+) -> None:
+    def add(name: str) -> Root:
+        root = store.add_root(str(tmp_path / name))
+        put(store, root, "a.md", "apple", warnings=("odd",), coverage=Coverage(1, 0, 2))
+        store.set_skipped(root, [Skipped("b.bin", "binary")])
+        return root
+
+    roots = [add("one"), add("two")]
+    with Store.open(path, readonly=True) as reader:
+        expected = read(reader)
+        rows = reader._database.rows
+        came: list[Root] = []
+
+        def and_another_process_writes(sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
+            found = rows(sql, bindings)
+            if sql.startswith("SELECT") and not came:
+                came.append(add("three"))
+                store.remove_root(roots[0])
+            return found
+
+        monkeypatch.setattr(reader._database, "rows", and_another_process_writes)
+        assert read(reader) == expected
+        assert came
