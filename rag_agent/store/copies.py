@@ -33,6 +33,7 @@ logger = LateLogger(__name__)
 DRIFT = 0.05  # share of rows that are gone or missing before a copy is written anew
 MARK = 32  # bytes, ASCII
 _BLOCK = 1 << 20  # bytes read at once
+_UNFINISHED = ".new"  # ends the name of a copy that is being written
 # Windows replaces no file that somebody has mapped, and a server keeps its copies open.
 _MAPS = os.name != "nt"
 
@@ -135,7 +136,7 @@ def renew(
     mark = secrets.token_hex(MARK // 2)
     temporary: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(prefix=target.name, suffix=".new", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=target.name, suffix=_UNFINISHED, dir=target.parent)
         temporary = Path(name)
         with os.fdopen(handle, "wb") as stream, database.snapshot():
             write(mark.encode("ascii"), stream)
@@ -149,6 +150,12 @@ def renew(
             temporary.unlink(missing_ok=True)
     with database.transaction():
         database.rows("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, f"{mark} {checksum}"))
+
+
+def remove_unfinished(database: Database) -> None:
+    """Remove what was left by processes that ended while they wrote; needs the write lock."""
+    for path in database.path.parent.glob(f"{database.path.stem}-*{_UNFINISHED}"):
+        remove(path)
 
 
 def remove(path: Path) -> None:

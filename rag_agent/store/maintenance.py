@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag_agent.store import history, lexical, matrix, segments, voters
+from rag_agent.store import copies, history, lexical, matrix, segments, voters
 from rag_agent.store.connection import Database
 from rag_agent.store.records import Counts
 
@@ -19,6 +19,7 @@ def refresh_statistics(database: Database) -> None:
     """Renew what is derived; cheap when little changed. Needs the write lock."""
     _count_common_words(database)
     database.rows("PRAGMA optimize")
+    copies.remove_unfinished(database)
     matrix.refresh(database)
     segments.refresh(database)
     voters.refresh(database)

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rag_agent import paths
 from rag_agent.store import Store
 from rag_agent.store.maintenance import COMMON
 from rag_agent.types import Root, Skipped
@@ -107,3 +111,24 @@ def test_refreshing_does_not_wait_for_readers(
         store.refresh_statistics()
         assert len(reader.match(["appl"], 5)) == (1 if readers else 2)
     assert len(store.match(["appl"], 5)) == 2
+
+
+def test_what_a_process_left_that_died_while_it_wrote_a_copy_is_removed(
+    store: Store, root: Root, put: Any
+) -> None:
+    _fill(store, root, put, 3)
+    program = (
+        "import os, sys; from pathlib import Path; from rag_agent.store import Store, segments\n"
+        "segments.SMALLEST = 1\n"
+        "segments._write = lambda *_: os._exit(9)\n"
+        "Store.open(Path(sys.argv[1])).refresh_statistics()\n"
+    )
+    died = subprocess.run(
+        [sys.executable, "-c", program, str(store.path)],
+        cwd=Path(paths.__file__).parent.parent,
+        check=False,
+    )
+    assert died.returncode == 9
+    (unfinished,) = store.path.parent.glob("rag-words*")
+    store.refresh_statistics()
+    assert not unfinished.exists()
