@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from rag_agent.errors import QueryError
 from rag_agent.store import comparing
-from rag_agent.store.folding import fold, plain
+from rag_agent.store.folding import fold, plain, tag_form
 
 _KINDS = ("code", "prose", "data")
 # SQLite's GLOB goes back over every star; more than a few are no pattern of a person.
@@ -72,17 +72,16 @@ def _language(value: str) -> Condition:
 
 def _tag(value: str) -> Condition:
     # As in Obsidian, tag:project also finds project/alpha.
-    tag = fold(value).lstrip("#")
+    wanted = glob(tag_form(value))
     return (
-        "EXISTS (SELECT 1 FROM json_each(d.tags) WHERE value = ? OR value GLOB ?)",
-        (tag, glob(tag) + "/*"),
+        "EXISTS (SELECT 1 FROM json_each(d.tags) WHERE value GLOB ? OR value GLOB ?)",
+        (wanted, f"{wanted}/*"),
     )
 
 
 def has_tag(tag: str, wanted: str) -> bool:
-    """Whether ``tag:wanted`` finds a document with this tag."""
-    have, want = fold(tag).lstrip("#"), fold(wanted).strip("#/ ")
-    return have == want or have.startswith(f"{want}/")
+    """Whether a tag is the wanted one or one below it, as ``tag:wanted`` without a pattern."""
+    return f"{tag_form(tag)}/".startswith(f"{tag_form(wanted)}/")
 
 
 def _name(value: str) -> Condition:

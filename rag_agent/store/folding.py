@@ -13,6 +13,11 @@ def fold(text: str) -> str:
     return storable(unicodedata.normalize("NFC", text.casefold()))
 
 
+def tag_form(text: str) -> str:
+    """A tag made comparable, however it is written: ``#Work/`` is ``work``."""
+    return fold(text).strip("#/ ")
+
+
 def link_form(text: str) -> str:
     """Paths and links made comparable as Obsidian does it: small letters, composed, plain spaces.
 

@@ -13,7 +13,7 @@ from rag_agent.store import links
 from rag_agent.store.cards import digest_of, forget_outdated
 from rag_agent.store.connection import Database
 from rag_agent.store.details import details
-from rag_agent.store.folding import fold, iso_day, storable
+from rag_agent.store.folding import fold, iso_day, storable, tag_form
 from rag_agent.store.migrations import TRIGGERS
 from rag_agent.tokens import words
 from rag_agent.types import Chunk, Document, Root, Skipped, Source
@@ -111,7 +111,7 @@ def _put_document(
         "kind": document.kind,
         "language": document.language,
         "title": storable(document.title),
-        "tags": _json([*dict.fromkeys(fold(tag).lstrip("#") for tag in document.tags)]),
+        "tags": _json([*dict.fromkeys(map(tag_form, document.tags))]),
         "day": iso_day(document.date),
         "metadata": _json(dict(document.metadata)),
         "links": _json([[link.target, link.line, link.wiki] for link in document.links]),

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag_agent.errors import QueryError
-from rag_agent.store import Store, filters
+from rag_agent.store import Store, fields, filters
 from rag_agent.store.migrations import VERSION
 from rag_agent.types import Root
 
@@ -148,7 +148,9 @@ _PREDICATES: dict[str, Callable[[Facts, str, Lines], bool]] = {
     ),
     "lang": lambda facts, value, _: facts.language == value.lower(),
     "tag": lambda facts, value, _: any(
-        (tag.casefold() + "/").startswith(value.casefold().lstrip("#") + "/") for tag in facts.tags
+        _matches(wanted, tag)
+        for wanted in (value.strip("#/"), value.strip("#/") + "/*")
+        for tag in facts.tags
     ),
     "name": lambda facts, value, _: any(_matches(value, name) for name in facts.names),
     "title": lambda facts, value, _: _contains(facts.title, value),
@@ -173,7 +175,10 @@ _VALUES = {
     "kind": ["code", "prose", "DATA"],
     "ext": ["py", ".py", "TSX", "d.ts", "s", "md"],
     "lang": ["python", "Markdown", "cobol"],
-    "tag": ["billing", "#Billing", "guide", "guide/start", "gui", "draft"],
+    "tag": [
+        "billing", "#Billing", "guide", "guide/start", "gui", "draft", "guide/", "gui*",
+        "g*/s*", "guide/*", "*", "#draft/", "?raft",
+    ],
     "name": ["main", "APP", "test_*", "*app*", "m"],
     "title": ["guide", "USER GUIDE", "cafe", "CAFÉ", "strasse", "[ubung]", "on*pie", "guide?user"],
     "author": ["lovelace", "Bela Bartok", "BARTÓK", "a*k", "чайковскии", "Чайковский", "grace"],
@@ -283,6 +288,22 @@ def test_the_values_of_the_test_above_tell_documents_apart(field: str, filled: S
         where = filters.compile(_written([(False, field, value)]))
         sizes.add(len(filled.match(["appl"], 100, where)))
     assert len(sizes) > 1
+
+
+@pytest.mark.parametrize("wanted", ["project", "#Project", "project/", "pro", "project/alpha"])
+def test_a_filter_and_the_tags_that_keep_documents_out_mean_the_same(
+    store: Store, root: Root, put: Any, wanted: str
+) -> None:
+    tags = {
+        put(store, root, f"{n}.md", "text", tags=(tag,)): tag
+        for n, tag in enumerate(
+            ["project", "Project/Alpha", "#project", "projects", "alpha/project"]
+        )
+    }
+    left_out = {number for number, tag in tags.items() if fields.has_tag(tag, wanted)}
+    assert left_out == store.tagged(root, [wanted])
+    found = store.match_paths(["md"], 9, filters.compile(f"tag:{wanted}"))
+    assert left_out == {number for number, _ in found}
 
 
 def test_a_filter_narrows_before_ranking(store: Store, root: Root, put: Any) -> None:
