@@ -58,10 +58,11 @@ class Vectors:
 
         self._parts = parts
         self._chunks = np.concatenate([part.chunks for part in parts])
-        self._living = living
-        order = np.argsort(self._chunks, kind="stable")
+        there = np.concatenate([_has_length(part.rows) for part in parts])
         if living is not None:
-            order = order[living[order]]
+            there &= living
+        order = np.argsort(self._chunks, kind="stable")
+        order = order[there[order]]
         self._order, self._sorted = order, self._chunks[order]  # a chunk has one vector
         self._last: tuple[bytes, NDArray[np.float32]] = b"", np.empty(0, dtype=np.float32)
 
@@ -80,8 +81,8 @@ class Vectors:
         if k < len(places):
             high = scores[places]
             places = places[high >= np.partition(high, -k)[-k]]
-        found = self._known(scores, places[np.argsort(-scores[places], kind="stable")])
-        return list(found.items())[:k]
+        places = places[np.argsort(-scores[places], kind="stable")][:k]
+        return list(zip(self._chunks[places].tolist(), scores[places].tolist(), strict=True))
 
     def cosines(self, vector: Vector, chunk_ids: Sequence[int]) -> NDArray[np.float64]:
         """Raw cosine of each of the chunks, NaN where there is none."""
@@ -94,11 +95,7 @@ class Vectors:
         at = self._sorted.searchsorted(wanted)
         at[at == len(self._sorted)] = 0
         there = np.flatnonzero(self._sorted[at] == wanted)
-        places = self._order[at[there]]
-        cosines[there] = self._cosines(vector)[places]
-        for place in np.flatnonzero(cosines == 0).tolist():  # of length 0, or across
-            if not self._has_length(int(self._order[at[place]])):
-                cosines[place] = np.nan
+        cosines[there] = self._cosines(vector)[self._order[at[there]]]
         return cosines
 
     def _cosines(self, vector: Vector) -> NDArray[np.float32]:
@@ -117,22 +114,15 @@ class Vectors:
             self._last = asked, scores
         return scores
 
-    def _known(self, scores: NDArray[np.float32], places: NDArray[np.int64]) -> dict[int, float]:
-        """By chunk; a vector of length 0 has a cosine with nothing."""
-        high = scores[places]
-        if not high.all():
-            places = places[
-                [score != 0 or self._has_length(p) for p, score in zip(places, high, strict=True)]
-            ]
-            high = scores[places]
-        return dict(zip(self._chunks[places].tolist(), high.tolist(), strict=True))
 
-    def _has_length(self, place: int) -> bool:
-        for part in self._parts:
-            if place < len(part.ids):
-                return bool(part.rows[place].any())
-            place -= len(part.ids)
-        return False
+def _has_length(rows: Matrix) -> NDArray[np.bool_]:
+    """Of each row whether it is near to anything."""
+    import numpy as np
+
+    found: NDArray[np.bool_] = rows[:, 0] != 0  # of nearly all this tells it
+    others = np.flatnonzero(~found)
+    found[others] = rows[others].any(axis=1)
+    return found
 
 
 def path_for(database: Database, model_id: int) -> Path:

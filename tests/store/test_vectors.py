@@ -281,6 +281,28 @@ def test_vectors_of_no_direction_are_near_to_nothing(
     assert store.nearest(model, np.zeros(2, np.float32), 10) == []
 
 
+def test_vectors_of_no_direction_take_no_place_of_those_that_point_away(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"text {number}" for number in range(20)]
+    put(store, root, "a.md", *texts)
+    model = store.model("m", 2)
+    ids = [pending.id for pending in store.pending(model, 100)]
+    rows = np.zeros((20, 2), np.float32)
+    rows[15:] = [[-1, number] for number in range(5)]
+    rows[15, 1], rows[16, 0] = 3, 0  # one of these has a part of 0, as those of no direction
+    query = np.array([1, -1], np.float32)
+    store.put_vectors(model, ids, rows)
+    scanned = store.nearest(model, query, 3)
+    assert len(scanned) == 3
+    monkeypatch.setattr(matrix, "SMALLEST", 1)
+    store.refresh_statistics()
+    assert matrix.current(store._database, model) is not None
+    found = store.nearest(model, query, 3)
+    assert [chunk for chunk, _ in found] == [chunk for chunk, _ in scanned]
+    assert len(store.nearest(model, query, 20)) == 5
+
+
 @pytest.mark.parametrize("k", [0, -1])
 def test_no_places_give_no_results(store: Store, root: Root, put: Any, k: int) -> None:
     model, rows = _fill(store, root, put, 10)
