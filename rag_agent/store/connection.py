@@ -14,6 +14,7 @@ from rag_agent.late import LateLogger
 from rag_agent.paths import APPLICATION_ID, make_private
 from rag_agent.store import migrations
 from rag_agent.store.faults import translated
+from rag_agent.store.readonly import connect_readonly
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -251,10 +252,7 @@ def _open_for_reading(path: Path, extension: bool) -> Database:
 
 def _connect_readonly(path: Path, parameters: str, extension: bool) -> Database:
     with translated(path):
-        connection = apsw.Connection(
-            f"{path.as_uri()}?{parameters}",
-            flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
-        )
+        connection = connect_readonly(path, parameters)
     return Database(path, connection, readonly=True, extension=extension)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from rag_agent.errors import StoreBusy, StoreCorrupt, StoreError
+from rag_agent.store.readonly import connect_readonly
 
 _HEADER = b"SQLite format 3\x00"
 
@@ -86,10 +87,7 @@ def _damage(path: Path) -> str | None:
     if header and header != _HEADER:
         return "it is not an SQLite database"
     try:
-        connection = apsw.Connection(
-            path.absolute().as_uri() + "?mode=ro",
-            flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
-        )
+        connection = connect_readonly(path.absolute())
     except apsw.Error:
         return None
     try:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import apsw
@@ -16,6 +16,7 @@ from rag_agent.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError
 from rag_agent.store import Store
 from rag_agent.store.connection import engine, open_database
 from rag_agent.store.migrations import VERSION
+from rag_agent.store.readonly import uri
 from rag_agent.types import Root
 
 
@@ -97,6 +98,28 @@ def test_reading_changes_no_byte(store: Store, root: Root, put: Any, path: Path)
             with pytest.raises(StoreError, match="cannot be written"):
                 write()
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (r"\\server\share\my project\rag.db", "file:////server/share/my%20project/rag.db"),
+        (r"C:\projects\100%\rag.db", "file:///C:/projects/100%25/rag.db"),
+    ],
+)
+def test_an_index_on_a_share_of_windows_is_named_as_sqlite_wants_it(
+    path: str, expected: str
+) -> None:
+    assert uri(PureWindowsPath(path)) == expected
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there two slashes are a server, which is not there")
+def test_sqlite_opens_what_is_named_like_a_share(store: Store, path: Path) -> None:
+    store.close()
+    share = uri(PureWindowsPath(f"/{path}"))
+    connection = apsw.Connection(share, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    assert connection.execute("PRAGMA application_id").get == paths.APPLICATION_ID
+    connection.close()
 
 
 def _obstruct(path: Path) -> None:
