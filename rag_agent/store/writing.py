@@ -52,7 +52,7 @@ class _Prepared:
         path = PurePosixPath(document.path)
         stem = words(path.stem)
         folders = path.parts[:-1]
-        # An alias is a name as good as the file's, and may stand nowhere in the text.
+        # An alias is a name as good as the file's; what gives it is text of the first passage.
         aliases = [word for alias in document.aliases for word in words(alias)]
         self.path_words = (" ".join([*words(path.name), *aliases]), _joined(folders))
         near = _joined(folders[-_FOLDERS:])
@@ -80,8 +80,6 @@ class _Prepared:
                 places.append(
                     (passage.start, passage.end, max(begin, 0), len(passage.text), own_text)
                 )
-                if not self.passages and not rows:
-                    names += aliases
                 rows.append((" ".join(text_words), twins, near, " ".join(names + heading)))
             self.passages.append(places)
             self.fts.append(rows)

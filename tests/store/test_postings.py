@@ -40,7 +40,15 @@ def copied(store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch) 
 def _fill(store: Store, root: Root, put: Any, name: str, count: int, seed: int = 0) -> None:
     numbers = np.random.default_rng(count + seed)
     texts = [" ".join(numbers.choice(_WORDS, size=numbers.integers(1, 40))) for _ in range(count)]
-    put(store, root, f"{name}/beta/kappa.md", *texts, heading="Eta", names=("alphaBeta",))
+    put(
+        store,
+        root,
+        f"{name}/beta/kappa.md",
+        *texts,
+        heading="Eta",
+        names=("alphaBeta",),
+        aliases=("Zeta nothing",),
+    )
 
 
 def _by_fts(store: Store, asked: list[str], k: int, budget: int) -> list[Any]:
