@@ -60,8 +60,8 @@ def judge(
 ) -> Iterator[Judged]:
     """Every labelled question put to the index of its repository, ``stores/<repo>/rag.db``.
 
-    Questions whose repository has no index there are left out; without ``embedder``, or where an
-    index lacks vectors, words alone are measured.
+    Questions whose repository has no index there, or one of nothing, are left out; without
+    ``embedder``, or where an index lacks vectors, words alone are measured.
     """
     by_repo: dict[str, list[Topic]] = {}
     for topic in topics:
@@ -71,7 +71,9 @@ def judge(
     for repo, asked in sorted(by_repo.items()):
         folder = (stores / repo).resolve()
         with Store.open(folder / "rag.db", readonly=True) as store:
-            root = store.roots()[0]
+            root = next(iter(store.roots()), None)
+            if root is None:
+                continue
             below = Path(root.path)
             rename = renaming([below], prefix_below(below, repo))
             documents = {

@@ -29,8 +29,9 @@ class Published:
     repositories: Mapping[str, float] = field(default_factory=dict)
 
     def on(self, measure: str, repositories: Collection[str]) -> float | None:
-        """The mean of the measure over these repositories; None where one of them is missing."""
-        if measure != self.measure or not set(repositories) <= set(self.repositories):
+        """The mean of the measure over these repositories; None of none or if one is missing."""
+        known = measure == self.measure and set(repositories) <= set(self.repositories)
+        if not known or not repositories:
             return None
         return fmean(self.repositories[name] for name in repositories)
 

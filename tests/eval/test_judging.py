@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from rag_agent.eval.judging import KEYS, Judged, judge
 from rag_agent.eval.topics import Qrel, Topic
+from rag_agent.store import Store
 
 
 def test_every_question_is_put_to_the_index_of_its_repository(
@@ -40,6 +42,16 @@ def test_a_question_is_about_documents_if_most_of_its_answers_are(
 def test_questions_without_an_index_are_left_out(stores: Path) -> None:
     topics = [Topic("x", "where", (Qrel("a.py"),), "own", "three")]
     assert list(judge(topics, stores, None)) == []
+
+
+def test_questions_to_an_index_of_nothing_are_left_out(stores: Path, tmp_path: Path) -> None:
+    shutil.copytree(stores, tmp_path / "stores")
+    (tmp_path / "stores" / "three").mkdir()
+    Store.open(tmp_path / "stores" / "three" / "rag.db").close()
+    topics = [
+        Topic("x", "orders", (Qrel("src/orders.py"),), "own", repo) for repo in ("three", "two")
+    ]
+    assert [one.repo for one in judge(topics, tmp_path / "stores", None)] == ["two"]
 
 
 @pytest.mark.parametrize("repo", ["x" * 300, "a\0b", "\ud800"])

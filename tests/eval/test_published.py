@@ -31,6 +31,7 @@ def test_the_mean_over_some_repositories_is_had_where_each_is_known(tmp_path: Pa
     assert found.on("ndcg10", {"chi", "click"}) == pytest.approx(0.6)
     assert found.on("ndcg10", {"chi", "elsewhere"}) is None
     assert found.on("recall10", {"chi"}) is None
+    assert found.on("ndcg10", set()) is None
 
 
 @pytest.mark.parametrize("row", [3, {"set": "semble"}, {**ROW, "measures": [1]}])
