@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from matching import matching
 from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
@@ -561,8 +562,8 @@ async def test_with_five_servers_open_one_refreshes_2000_changed_files_and_no_tu
         assert len({one["last_refresh"] for one in ended}) == 1  # there was one, and all know it
         assert re.search(r"0 new, [12],\d+ changed, 0 removed", ended[0]["last_refresh"])
         with Store.open(database(project / ".pi" / "rag"), readonly=True) as store:
-            assert not store.match(["f1999"], 1)
-            assert store.match(["g1999"], 1)
+            assert not matching(store, ["f1999"], 1)
+            assert matching(store, ["g1999"], 1)
 
 
 @asynccontextmanager

@@ -94,11 +94,6 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(names[:_NAMES]) if name]
 
 
-def count_pending(database: Database, model_id: int) -> int:
-    """How many documents lack a card of the model."""
-    return int(database.value(f"SELECT count(*) FROM documents AS d WHERE {_WITHOUT}", (model_id,)))
-
-
 def put(database: Database, model_id: int, made: Sequence[PendingCard], vectors: Matrix) -> None:
     """Keep one row of ``vectors`` for each document that is as it was when it was read.
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rag_agent.store import records
     from rag_agent.store.connection import Database
     from rag_agent.store.filters import Filter
-    from rag_agent.store.records import PassageMatch
     from rag_agent.types import Definition
 else:
     records = LateModule("rag_agent.store.records")
@@ -41,15 +40,14 @@ def match(
     k: int,
     where: Filter | None = None,
     postings: int = POSTINGS,
-    weights: tuple[float, float, float, float] = PASSAGE_WEIGHTS,
-) -> list[PassageMatch]:
-    """Passages with at least one of the words, highest score first; ties by id.
+) -> list[tuple[int, str]]:
+    """(chunk id, text) of passages with at least one of the words, highest score first; ties by id.
 
     Rarest words first, until reading one more would pass the budget of ``postings``: a word that
     half of the passages hold says little and costs most. Words left out come back when the rare
     ones alone do not fill ``k``.
     """
-    return _with_text(database, ranked(database, words, k, where, postings, weights))
+    return _with_text(database, ranked(database, words, k, where, postings))
 
 
 def ranked(
@@ -58,20 +56,19 @@ def ranked(
     k: int,
     where: Filter | None = None,
     postings: int = POSTINGS,
-    weights: tuple[float, float, float, float] = PASSAGE_WEIGHTS,
 ) -> list[tuple[int, float]]:
-    """The same without what the passages are: (id, score)."""
+    """The same passages by their ids: (id, score)."""
     frequencies = passage_frequencies(database, words)
     rarest = rarest_first(frequencies)
     if not rarest or k < 1:
         return []
     within = affordable([frequencies[word] for word in rarest], postings)
-    found = _ranked(database, rarest[:within], k, where, weights)
+    found = _ranked(database, rarest[:within], k, where)
     if len(found) < k and within < len(rarest):
         # One more word is enough without a filter: it has more passages than the budget. A filter
         # may leave none of them.
         more = len(rarest) if where else within + 1
-        found = _ranked(database, rarest[:more], k, where, weights)
+        found = _ranked(database, rarest[:more], k, where)
     return found
 
 
@@ -198,9 +195,8 @@ def _ranked(
     words: Sequence[str],
     k: int,
     where: Filter | None,
-    weights: tuple[float, float, float, float],
 ) -> list[tuple[int, float]]:
-    score = f"-bm25(passages_fts, {', '.join(str(weight) for weight in weights)})"
+    score = f"-bm25(passages_fts, {', '.join(map(str, PASSAGE_WEIGHTS))})"
     if where is None:
         return database.rows(
             f"SELECT rowid, {score} AS score FROM passages_fts "
@@ -215,30 +211,11 @@ def _ranked(
     )
 
 
-def _with_text(database: Database, found: Sequence[tuple[int, float]]) -> list[PassageMatch]:
+def _with_text(database: Database, found: Sequence[tuple[int, float]]) -> list[tuple[int, str]]:
     rows = database.rows(
-        "SELECT p.id, c.id, d.id, d.path, p.start_line, p.end_line, "
-        "       p.begin, p.length, p.own_text, c.text "
-        "FROM json_each(?) AS w JOIN passages AS p ON p.id = w.value "
-        "JOIN document_chunks AS c ON c.id = p.chunk_id "
-        "JOIN documents AS d ON d.id = c.document_id",
+        "SELECT c.id, c.text, p.begin, p.length, p.own_text "
+        "FROM json_each(?) AS w CROSS JOIN passages AS p ON p.id = w.value "
+        "CROSS JOIN document_chunks AS c ON c.id = p.chunk_id ORDER BY w.key",
         (json.dumps([identifier for identifier, _ in found]),),
     )
-    by_id = {row[0]: row for row in rows}
-    matches = []
-    for identifier, score in found:
-        if identifier in by_id:
-            _, chunk_id, document_id, path, start, end, begin, length, own, text = by_id[identifier]
-            matches.append(
-                records.PassageMatch(
-                    passage_id=identifier,
-                    chunk_id=chunk_id,
-                    document_id=document_id,
-                    text=records.passage_text(text, begin, length, own),
-                    score=score,
-                    path=path,
-                    start=start,
-                    end=end,
-                )
-            )
-    return matches
+    return [(chunk, records.passage_text(*slice_of)) for chunk, *slice_of in rows]

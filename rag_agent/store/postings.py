@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_agent.store.filters import Filter
-    from rag_agent.store.records import PassageMatch
     from rag_agent.store.segments import Segment
 
     Holders = tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16]]
@@ -88,13 +87,13 @@ def _owners_from_table(database: Database, wanted: NDArray[np.int64]) -> Owners:
     return found
 
 
-def _from_texts(found: Sequence[PassageMatch], asked: Sequence[str]) -> CountedPassages:
+def _from_texts(found: Sequence[tuple[int, str]], asked: Sequence[str]) -> CountedPassages:
     import numpy as np
 
-    counted = [_count_all(passage.text) for passage in found]
+    counted = [_count_all(text) for _, text in found]
     counts = [[counts[word] for word in asked] for counts in counted]
     return CountedPassages(
-        [passage.chunk_id for passage in found],
+        [chunk for chunk, _ in found],
         np.array(counts, dtype=np.float64).reshape(len(found), len(asked)),
         np.array([counts.total() for counts in counted], dtype=np.float64),
     )

@@ -16,7 +16,6 @@ from rag_agent.store.records import (
     CountedPassages,
     Counts,
     Outline,
-    PassageMatch,
     Pending,
     PendingCard,
     Place,
@@ -88,10 +87,6 @@ class Reader:
         """``path`` itself while there is one root; of several see ``Shown``."""
         return roots.Shown(self._database).path(root.id, path)
 
-    def absolute_path(self, root: Root, path: str) -> str:
-        """Where the document lies, POSIX; a root that is a file is its own document."""
-        return roots.Shown(self._database).absolute(root.id, path)
-
     # Writing
 
     def meta(self, key: str) -> str | None:
@@ -145,10 +140,6 @@ class Reader:
         """Up to ``limit`` documents with ids above ``after`` that lack a card of the model."""
         return cards.pending(self._database, model, limit, after)
 
-    def count_pending_cards(self, model: int) -> int:
-        """How many documents lack a card of the model."""
-        return cards.count_pending(self._database, model)
-
     def nearest_cards(
         self, model: int, vector: Vector, k: int, where: Filter | None = None
     ) -> list[tuple[int, float]]:
@@ -163,20 +154,10 @@ class Reader:
 
     # Words
 
-    def match(
-        self,
-        words: Sequence[str],
-        k: int,
-        where: Filter | None = None,
-        postings: int = 20_000,
-    ) -> list[PassageMatch]:
-        """The ``k`` best passages that hold any of the stems, within a budget of ``postings``."""
-        return lexical.match(self._database, words, k, where, postings)
-
     def match_counts(
         self, words: Sequence[str], k: int, where: Filter | None = None
     ) -> CountedPassages:
-        """The passages that ``match`` finds, with how often each has the stems."""
+        """The ``k`` best passages that hold any of the stems, with how often each has them."""
         return postings.match(self._database, words, k, where)
 
     def match_paths(

@@ -57,20 +57,6 @@ class PendingCard:
 
 
 @dataclass(frozen=True, slots=True)
-class PassageMatch:
-    """A passage that holds at least one of the words; ``score`` is -bm25(), 0 or more."""
-
-    passage_id: int
-    chunk_id: int
-    document_id: int
-    text: str
-    score: float
-    path: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class CountedPassages:
     """Passages, best first: the chunk of each, how often it has words, how many it has in all.
 

@@ -62,11 +62,6 @@ class Store(Reader):
     ) -> None:
         self.close()
 
-    @property
-    def readonly(self) -> bool:
-        """Whether only reading methods work."""
-        return self._database.readonly
-
     # Roots
 
     def add_root(self, path: str) -> Root:

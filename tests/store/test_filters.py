@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from matching import matching
 
 from rag_agent.errors import QueryError
 from rag_agent.store import Store, fields, filters
@@ -259,7 +260,9 @@ def test_a_filter_agrees_with_a_predicate_wherever_it_is_used(terms: Terms, fill
     assert where is not None
     question, everything = np.ones(2, np.float32), [*range(1, len(_DOCUMENTS) + 1)]
 
-    assert {(m.path, m.start) for m in filled.match(["appl"], 100, where)} == expected
+    assert {
+        (m.chunk.path, m.chunk.start) for m in matching(filled, ["appl"], 100, where)
+    } == expected
     nearest = filled.nearest(1, question, 100, where)
     by_vector = filled.chunks([chunk_id for chunk_id, _ in nearest]).values()
     assert {(stored.chunk.path, stored.chunk.start) for stored in by_vector} == expected
@@ -286,7 +289,7 @@ def test_the_values_of_the_test_above_tell_documents_apart(field: str, filled: S
     sizes = set()
     for value in _VALUES[field]:
         where = filters.compile(_written([(False, field, value)]))
-        sizes.add(len(filled.match(["appl"], 100, where)))
+        sizes.add(len(matching(filled, ["appl"], 100, where)))
     assert len(sizes) > 1
 
 
@@ -315,7 +318,7 @@ def test_a_filter_narrows_before_ranking(store: Store, root: Root, put: Any) -> 
     rows = [[0.0, 1.0] if item.path == "doc/far.md" else [1.0, 0.0] for item in pending]
     store.put_vectors(model, [item.id for item in pending], np.array(rows, np.float32))
     where = filters.compile("path:doc/*")
-    assert [match.path for match in store.match(["appl"], 1, where)] == ["doc/far.md"]
+    assert [match.chunk.path for match in matching(store, ["appl"], 1, where)] == ["doc/far.md"]
     nearest = store.nearest(model, np.array([1, 0.1], np.float32), 1, where)
     assert [store.chunks([chunk])[chunk].chunk.path for chunk, _ in nearest] == ["doc/far.md"]
 
@@ -326,9 +329,9 @@ def test_an_absolute_path_narrows_to_one_of_several_roots(
     for name in ("One", "two"):
         put(store, store.add_root(str(tmp_path / name)), "src/a.md", "apple")
     for expression in (f"path:{tmp_path.as_posix()}/one/*", f"path:{tmp_path.as_posix()}/one"):
-        found = store.match(["appl"], 5, filters.compile(expression))
-        assert [match.document_id for match in found] == [1]
-    assert len(store.match(["appl"], 5, filters.compile("path:src/*"))) == 2
+        found = matching(store, ["appl"], 5, filters.compile(expression))
+        assert [match.document.id for match in found] == [1]
+    assert len(matching(store, ["appl"], 5, filters.compile("path:src/*"))) == 2
 
 
 @pytest.mark.parametrize("expression", ["", "   ", "\n"])
@@ -384,7 +387,7 @@ def test_any_text_is_a_filter_or_a_query_error(expression: str, filled: Store) -
         where = filters.compile(expression)
     except QueryError:
         return
-    assert len(filled.match(["appl"], 100, where)) <= sum(len(one.chunks) for one in _DOCUMENTS)
+    assert len(matching(filled, ["appl"], 100, where)) <= sum(len(one.chunks) for one in _DOCUMENTS)
     assert where is None or filled.count_matching(where) <= len(_DOCUMENTS)
 
 
@@ -397,22 +400,22 @@ def test_days_may_be_so_long_ago(value: str, ago: int, store: Store, root: Root,
     for sign, expected in (
         ("", {ago}), (">=", {ago - 1, ago}), (">", {ago - 1}), ("<", {ago + 1}),
     ):  # fmt: skip
-        found = store.match(["appl"], 9, filters.compile(f"created:{sign}{value}"))
-        assert {match.path for match in found} == {f"{days}.md" for days in expected}
+        found = matching(store, ["appl"], 9, filters.compile(f"created:{sign}{value}"))
+        assert {match.chunk.path for match in found} == {f"{days}.md" for days in expected}
 
 
 @pytest.mark.parametrize("value", ["1m", "13m", "1y", "9999y", "9999m", "9999w"])
 def test_months_and_years_ago_are_days(value: str, store: Store, root: Root, put: Any) -> None:
     put(store, root, "a.md", "apple", date=_utc_day())
-    assert store.match(["appl"], 9, filters.compile(f"created:>{value}"))
-    assert not store.match(["appl"], 9, filters.compile(f"created:<{value}"))
+    assert matching(store, ["appl"], 9, filters.compile(f"created:>{value}"))
+    assert not matching(store, ["appl"], 9, filters.compile(f"created:<{value}"))
 
 
 def test_comparisons_of_a_field_bound_it_and_values_are_alternatives(filled: Store) -> None:
-    both = filled.match(["appl"], 9, filters.compile("year:>=2019 year:<2020"))
-    assert {match.path for match in both} == {"papers/paper.pdf"}
-    either = filled.match(["appl"], 9, filters.compile("year:1998 year:2020"))
-    assert {match.path for match in either} == {"notes/Übung heute.md", "papers/slides.pdf"}
+    both = matching(filled, ["appl"], 9, filters.compile("year:>=2019 year:<2020"))
+    assert {match.chunk.path for match in both} == {"papers/paper.pdf"}
+    either = matching(filled, ["appl"], 9, filters.compile("year:1998 year:2020"))
+    assert {match.chunk.path for match in either} == {"notes/Übung heute.md", "papers/slides.pdf"}
 
 
 def test_an_index_of_an_older_format_can_be_asked_for_authors_and_dates(
@@ -427,4 +430,4 @@ def test_an_index_of_an_older_format_can_be_asked_for_authors_and_dates(
     with Store.open(path) as store:
         assert store._database.value("PRAGMA user_version") == VERSION
         for where in ("author:ada", "title:apfel", "year:2020", "created:2020-05", "modified:2021"):
-            assert len(store.match(["appl"], 5, filters.compile(where))) == 1
+            assert len(matching(store, ["appl"], 5, filters.compile(where))) == 1

@@ -56,10 +56,8 @@ def test_an_alias_is_found_among_names_and_forgotten_when_it_is_gone(
 ) -> None:
     note = put(store, root, "a.md", "text", aliases=("Home Harbour",))
     assert [found for found, _ in store.match_paths(["harbour"], 5)] == [note]
-    assert [match.document_id for match in store.match(["harbour"], 5)] == [note]
     put(store, root, "a.md", "text")
     assert store.match_paths(["harbour"], 5) == []
-    assert store.match(["harbour"], 5) == []
     assert store.check() == []
 
 

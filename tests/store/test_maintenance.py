@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matching import matching
 
 from rag_agent import paths
 from rag_agent.store import Store
@@ -32,7 +33,7 @@ def test_clear_empties_the_index_and_keeps_the_roots(store: Store, root: Root, p
     assert (counts.documents, counts.chunks, counts.passages) == (0, 0, 0)
     assert counts.vectors == {1: 0}
     assert store.skipped() == []
-    assert store.match(["appl"], 5) == []
+    assert matching(store, ["appl"], 5) == []
     assert store.match_paths(["md"], 5) == []
     assert store.roots() == [root]
     assert store.meta("last") == "today"
@@ -58,17 +59,17 @@ def test_the_file_shrinks_after_much_was_forgotten(store: Store, root: Root, put
     store.refresh_statistics()
     assert store.path.stat().st_size < full / 2
     assert store.check() == []
-    assert len(store.match(["appl"], 1000)) == 100
+    assert len(matching(store, ["appl"], 1000)) == 100
 
 
 def test_the_index_is_usable_after_clear(store: Store, root: Root, put: Any) -> None:
     _fill(store, root, put, 3)
     store.clear()
     _fill(store, root, put, 3)
-    assert len(store.match(["appl"], 1000)) == 30
+    assert len(matching(store, ["appl"], 1000)) == 30
     store.forget([document.id for document in store.documents(root).values()])
     # The triggers that clear had dropped are there again.
-    assert store.match(["appl"], 5) == []
+    assert matching(store, ["appl"], 5) == []
     assert store.check() == []
 
 
@@ -106,11 +107,11 @@ def test_refreshing_does_not_wait_for_readers(
     store._database.rows("PRAGMA busy_timeout = 1000000")
     with Store.open(store.path, readonly=True) as reader, reader.snapshot():
         if readers:
-            assert len(reader.match(["appl"], 5)) == 1
+            assert len(matching(reader, ["appl"], 5)) == 1
         put(store, root, "b.md", "apple")
         store.refresh_statistics()
-        assert len(reader.match(["appl"], 5)) == (1 if readers else 2)
-    assert len(store.match(["appl"], 5)) == 2
+        assert len(matching(reader, ["appl"], 5)) == (1 if readers else 2)
+    assert len(matching(store, ["appl"], 5)) == 2
 
 
 def test_what_a_process_left_that_died_while_it_wrote_a_copy_is_removed(

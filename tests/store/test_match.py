@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from matching import matching
 
-from rag_agent.store import Store, filters
+from rag_agent.store import Store, filters, lexical
 from rag_agent.store.maintenance import COMMON
 from rag_agent.tokens import query_words, words
 from rag_agent.types import Root
@@ -16,10 +17,11 @@ def test_any_word_is_enough_and_more_words_score_higher(store: Store, root: Root
     put(store, root, "one.md", "apple and pear")
     put(store, root, "two.md", "apple and banana")
     put(store, root, "three.md", "nothing of it, but as long as them")
-    found = store.match(words("banana apple"), 5)
-    assert [match.path for match in found] == ["two.md", "one.md"]
-    assert found[0].score > found[1].score > 0
-    assert store.match(words("banana apple"), 1) == found[:1]
+    found = matching(store, words("banana apple"), 5)
+    assert [match.chunk.path for match in found] == ["two.md", "one.md"]
+    (_, higher), (_, lower) = lexical.ranked(store._database, words("banana apple"), 5)
+    assert higher > lower > 0
+    assert matching(store, words("banana apple"), 1) == found[:1]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,9 @@ def test_words_of_any_script_are_found_as_they_were_split(
 ) -> None:
     put(store, root, "hit.md", text)
     put(store, root, "miss.md", "completely different words")
-    assert [match.path for match in store.match(list(query_words(question)), 5)] == ["hit.md"]
+    assert [match.chunk.path for match in matching(store, list(query_words(question)), 5)] == [
+        "hit.md"
+    ]
 
 
 @given(text=st.text(max_size=60))
@@ -61,7 +65,7 @@ def test_every_word_that_goes_in_is_found_again(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_may_be_asked_for(stems: list[str], store: Store, root: Root, put: Any) -> None:
     put(store, root, "a.md", 'AND OR "quoted" NEAR(a b)')
-    assert len(store.match(stems, 5)) <= 1
+    assert len(matching(store, stems, 5)) <= 1
     assert len(store.match_paths(stems, 5)) <= 1
 
 
@@ -69,8 +73,8 @@ def test_names_path_and_heading_are_searched_too(store: Store, root: Root, put: 
     put(store, root, "web/session.py", "x = 1", heading="Cookies", names=("loginUser",))
     put(store, root, "web/other.py", "y = 2")
     for question in ("session", "cookies", "login"):
-        assert [m.path for m in store.match(words(question), 5)] == ["web/session.py"]
-    assert {m.path for m in store.match(["web"], 5)} == {"web/session.py", "web/other.py"}
+        assert [m.chunk.path for m in matching(store, words(question), 5)] == ["web/session.py"]
+    assert {m.chunk.path for m in matching(store, ["web"], 5)} == {"web/session.py", "web/other.py"}
 
 
 def test_a_word_in_the_name_of_the_file_counts_more_than_in_the_text(
@@ -78,7 +82,7 @@ def test_a_word_in_the_name_of_the_file_counts_more_than_in_the_text(
 ) -> None:
     put(store, root, "text.md", "the parser reads it")
     put(store, root, "parser.md", "the thing reads it")
-    assert [m.path for m in store.match(["parser"], 5)] == ["parser.md", "text.md"]
+    assert [m.chunk.path for m in matching(store, ["parser"], 5)] == ["parser.md", "text.md"]
 
 
 def test_paths_are_found_by_name_before_folder(store: Store, root: Root, put: Any) -> None:
@@ -97,9 +101,12 @@ def test_common_words_are_left_out_once_the_budget_is_spent(
 ) -> None:
     for number in range(30):
         put(store, root, f"{number}.md", "common" if number else "common rare")
-    few = store.match(["common", "rare"], 1, postings=10)
-    # With the common word, the score would be higher.
-    assert few[0].score < store.match(["common", "rare"], 1, postings=100)[0].score
+    few, all_of_them = (
+        lexical.ranked(store._database, ["common", "rare"], 1, postings=budget)
+        for budget in (10, 100)
+    )
+    # With the common word, the score is higher.
+    assert few[0][1] < all_of_them[0][1]
 
 
 def test_common_words_come_back_when_rare_ones_find_too_little(
@@ -107,9 +114,9 @@ def test_common_words_come_back_when_rare_ones_find_too_little(
 ) -> None:
     for number in range(30):
         put(store, root, f"{number}.md", "common" if number else "common rare")
-    found = store.match(["common", "rare"], 10, postings=10)
+    found = lexical.match(store._database, ["common", "rare"], 10, postings=10)
     assert len(found) == 10
-    assert found[0].path == "0.md"
+    assert found[0][1] == "common rare"
 
 
 def test_a_filter_narrows_before_words_are_left_out(store: Store, root: Root, put: Any) -> None:
@@ -117,8 +124,8 @@ def test_a_filter_narrows_before_words_are_left_out(store: Store, root: Root, pu
         put(store, root, f"src/{number}.md", "common middle" if number % 2 else "rare")
     put(store, root, "doc/wanted.md", "common")
     where = filters.compile("path:doc/*")
-    found = store.match(["rare", "middl", "common"], 5, where, postings=5)
-    assert [match.path for match in found] == ["doc/wanted.md"]
+    found = lexical.match(store._database, ["rare", "middl", "common"], 5, where, postings=5)
+    assert [text for _, text in found] == ["common"]
 
 
 def test_frequencies_of_common_words_equal_a_live_count(store: Store, root: Root, put: Any) -> None:
@@ -143,8 +150,8 @@ def test_a_frequency_is_never_above_the_number_of_passages(
 
 
 def test_an_empty_store_answers_with_nothing(store: Store) -> None:
-    assert store.match(["appl"], 5) == []
-    assert store.match([], 5) == []
+    assert matching(store, ["appl"], 5) == []
+    assert matching(store, [], 5) == []
     assert store.match_paths(["appl"], 5) == []
     assert store.passage_frequencies(["appl"]) == {}
     assert store.average_passage_words() == 0.0

@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 import pytest
+from matching import matching
 
 from rag_agent import paths
 from rag_agent.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError
@@ -85,8 +86,7 @@ def test_reading_changes_no_byte(store: Store, root: Root, put: Any, path: Path)
     store.close()
     before = path.read_bytes()
     with Store.open(path, readonly=True) as reader:
-        assert reader.readonly
-        assert [match.path for match in reader.match(["appl"], 5)] == ["a.md"]
+        assert [match.chunk.path for match in matching(reader, ["appl"], 5)] == ["a.md"]
         assert reader.check() == []
         for write in (
             lambda: reader.add_root("/elsewhere"),
@@ -137,7 +137,7 @@ def test_an_index_is_read_where_no_file_can_be_made_beside_it(
     store.close()
     _obstruct(path.with_name("rag.db-shm"))
     with Store.open(path, readonly=True) as reader:
-        assert [match.path for match in reader.match(["appl"], 5)] == ["a.md"]
+        assert [match.chunk.path for match in matching(reader, ["appl"], 5)] == ["a.md"]
 
 
 def test_newer_pages_in_the_wal_are_never_ignored(
@@ -227,11 +227,11 @@ def test_a_full_disk_costs_only_the_document_at_hand(store: Store, root: Root, p
     store._database.rows(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(StoreError, match="full; free some space"):
         put(store, root, "big.md", *[f"banana {number} " * 300 for number in range(30)])
-    assert [match.path for match in store.match(["appl"], 5)] == ["a.md"]
+    assert [match.chunk.path for match in matching(store, ["appl"], 5)] == ["a.md"]
     assert store.check() == []
     store._database.rows("PRAGMA max_page_count = 1000000")
     put(store, root, "big.md", "banana")
-    assert [match.path for match in store.match(["banana"], 5)] == ["big.md"]
+    assert [match.chunk.path for match in matching(store, ["banana"], 5)] == ["big.md"]
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_reader_sees_the_old_state_during_a_write_and_is_never_locked_out(
             with Store.open(path, readonly=True) as reader:
                 while not done.is_set() or not seen:
                     with reader.snapshot():
-                        found = len(reader.match(["appl"], 1000))
+                        found = len(matching(reader, ["appl"], 1000))
                         # Words and documents are of one moment.
                         assert found == reader.counts().documents
                     seen.append(found)
@@ -301,7 +301,7 @@ def test_a_reader_sees_the_old_state_during_a_write_and_is_never_locked_out(
     with store._database.transaction():
         store._database.rows("DELETE FROM documents")
         with Store.open(path, readonly=True) as other:
-            assert len(other.match(["appl"], 1000)) == 151
+            assert len(matching(other, ["appl"], 1000)) == 151
         store._database.rows("ROLLBACK")
         store._database.rows("BEGIN")
     done.set()
@@ -333,7 +333,7 @@ def test_a_process_that_dies_in_a_transaction_leaves_a_sound_index(
     assert died.returncode == 9
     with Store.open(path) as again:
         assert again.check() == []
-        assert [match.path for match in again.match(["appl"], 5)] == ["a.md"]
+        assert [match.chunk.path for match in matching(again, ["appl"], 5)] == ["a.md"]
         put(again, root, "b.md", "apple")
 
 
@@ -379,5 +379,5 @@ def test_pi_local_rag_may_make_its_tables_in_our_file(
         "CREATE INDEX idx_chunks_file_path ON chunks (file_path)",
     )
     put(store, root, "b.md", "apple")
-    assert len(store.match(["appl"], 5)) == 2
+    assert len(matching(store, ["appl"], 5)) == 2
     assert store.check() == []

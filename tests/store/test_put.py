@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from matching import matching
 
 from rag_agent.errors import StoreError
-from rag_agent.store import Store
+from rag_agent.store import Store, lexical
 from rag_agent.tokens import words
 from rag_agent.types import Chunk, Definition, Document, Passage, Root, Skipped, Source
 
@@ -50,7 +51,7 @@ def test_a_passage_that_is_no_slice_of_its_chunk_keeps_its_own_text(
     chunk = Chunk("a.md", 1, 1, "one two", passages=(Passage(1, 1, "something else"),))
     identifier = store.put(root, Document("a.md", "prose", ""), Source(1, 1, "x"), [chunk])
     assert store.chunks_of(identifier)[0].chunk == chunk
-    assert store.match(["someth"], 5)[0].text == "something else"
+    assert lexical.match(store._database, ["someth"], 5) == [(1, "something else")]
 
 
 def test_equal_passages_of_a_chunk_are_told_apart(store: Store, root: Root) -> None:
@@ -82,7 +83,7 @@ def test_putting_again_replaces(store: Store, root: Root, put: Any) -> None:
     second = put(store, root, "a.md", "cherry")
     assert second == first
     assert [stored.chunk.text for stored in store.chunks_of(first)] == ["cherry"]
-    assert store.match(words("apple banana"), 5) == []
+    assert matching(store, words("apple banana"), 5) == []
     assert store.counts().documents == store.counts().passages == 1
 
 
@@ -154,7 +155,7 @@ def test_a_failure_in_the_middle_leaves_the_document_as_it_was(
     with pytest.raises(StoreError):
         store.put(root, Document("a.md", "prose", ""), Source(1, 1, "x"), [broken])
     assert [stored.chunk.text for stored in store.chunks_of(identifier)] == ["apple"]
-    assert [match.text for match in store.match(["appl"], 5)] == ["apple"]
+    assert [match.chunk.text for match in matching(store, ["appl"], 5)] == ["apple"]
     assert store.check() == []
 
 
@@ -205,7 +206,7 @@ def test_forgetting_takes_words_vectors_and_definitions_along(
 
     store.forget([gone, 12345])
 
-    assert [match.document_id for match in store.match(["appl"], 5)] == [stays]
+    assert [match.document.id for match in matching(store, ["appl"], 5)] == [stays]
     assert store.match_paths(["old"], 5) == []
     assert [found[0] for found in store.match_paths(["appl"], 5)] == [stays]
     assert len(store.definitions(["bake"])) == 1
@@ -289,10 +290,11 @@ def _content(store: Store) -> object:
         {path: document.chunks for path, document in store.documents(root).items()},
         {
             stem: sorted(
-                (m.path, m.start, m.text, round(m.score, 9)) for m in store.match([stem], 99)
+                (m.chunk.path, m.chunk.start, m.chunk.text) for m in matching(store, [stem], 99)
             )
             for stem in stems
         },
+        [round(score, 9) for _, score in lexical.ranked(store._database, stems, 99)],
         store.passage_frequencies(stems),
         store.average_passage_words(),
         sorted(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matching import matching
 
 from rag_agent.store import Store, filters
 from rag_agent.types import Coverage, Root, Skipped
@@ -68,7 +69,6 @@ def test_of_several_roots_those_outside_the_project_are_shown_absolute(
     assert store.shown_path(folder, "x.md") == "lib/x.md"
     # A root that is a file is its only document.
     assert store.shown_path(second, "note.md") == note.as_posix()
-    assert store.absolute_path(second, "note.md") == note.as_posix()
 
 
 def test_removing_a_root_removes_its_documents_only(store: Store, tmp_path: Path, put: Any) -> None:
@@ -78,7 +78,7 @@ def test_removing_a_root_removes_its_documents_only(store: Store, tmp_path: Path
     kept = put(store, second, "a.md", "apple")
     assert store.remove_root(first) == 2
     assert store.roots() == [second]
-    assert [match.document_id for match in store.match(["appl"], 5)] == [kept]
+    assert [match.document.id for match in matching(store, ["appl"], 5)] == [kept]
     assert store.check() == []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from damage import DAMAGES, damage
+from matching import matching
 
 from rag_agent.errors import ModelMismatch
 from rag_agent.store import Store, filters, matrix
@@ -307,7 +308,7 @@ def test_vectors_of_no_direction_take_no_place_of_those_that_point_away(
 def test_no_places_give_no_results(store: Store, root: Root, put: Any, k: int) -> None:
     model, rows = _fill(store, root, put, 10)
     assert store.nearest(model, rows[1], k) == []
-    assert store.match(["text"], k) == []
+    assert matching(store, ["text"], k) == []
     assert store.match_paths(["a"], k) == []
 
 
@@ -388,7 +389,7 @@ def test_what_is_found_by_words_only_is_never_pending(store: Store, root: Root, 
     assert (store.counts().chunks, store.counts().unembedded) == (2, 1)
     store.put_vectors(model, [store.pending(model, 1)[0].id], np.ones((1, DIM), np.float32))
     assert store.count_pending(model) == 0
-    assert {match.text for match in store.match(["two"], 5)} == {"[1] two"}
+    assert {match.chunk.text for match in matching(store, ["two"], 5)} == {"[1] two"}
 
     put(store, root, "a.md", "one", "[1] two")
     assert [pending.text for pending in store.pending(model, 10)] == ["[1] two"]

@@ -64,7 +64,8 @@ class Tree:
     @property
     def pending(self) -> tuple[int, int]:
         """Cards and chunks without a vector."""
-        return self.store.count_pending_cards(self.model), self.store.count_pending(self.model)
+        cards = self.store.pending_cards(self.model, 1000)
+        return len(cards), self.store.count_pending(self.model)
 
 
 class Interrupted(Exception):
