@@ -6,7 +6,8 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
 import Stemmer  # PyStemmer: the Snowball project's own C implementation
@@ -70,6 +71,20 @@ def runs(text: str) -> list[str]:
     pattern = _ASCII_RUN if text.isascii() else _compiled(rf"[{_CJK}]+|[^\W{_CJK}]+")
     found: list[str] = pattern.findall(without_accents(text))
     return found
+
+
+def count_words(text: str) -> Counter[str]:
+    """How often a text has each of its words."""
+    return Counter(itertools.chain.from_iterable(map(stems, runs(text))))
+
+
+# Questions of one session meet the same passages again and again, 200 each. A passage takes about
+# 3 KB here; those of 20 questions that have none in common fit.
+@lru_cache(maxsize=4_000)
+def passage_counts(text: str) -> tuple[Mapping[str, int], int]:
+    """How often a passage has each of its words, and how many these are; remembered."""
+    counts = count_words(text)
+    return counts, counts.total()
 
 
 def query_words(question: str) -> dict[str, float]:

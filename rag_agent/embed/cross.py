@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rag_agent.embed.hub import Wanted, fetch
 from rag_agent.embed.rerankers import CrossEncoder
 from rag_agent.errors import EmbedError
+from rag_agent.utf8 import encodable
 
 if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
@@ -44,7 +45,8 @@ class OnnxReranker:
         """
         try:
             with ThreadPoolExecutor(self._threads, "rag_agent-rerank") as pool:
-                found = list(pool.map(partial(self._score, _clean(query)), map(_clean, texts)))
+                score = partial(self._score, encodable(query))
+                found = list(pool.map(score, map(encodable, texts)))
         except Exception as error:
             # onnxruntime's errors have no common base below Exception.
             raise EmbedError(f"reranker {self.name} failed ({_told(error)}); {_INSTEAD}") from error
@@ -130,11 +132,6 @@ def _register(row: CrossEncoder) -> Any:
 def _known_as(row: CrossEncoder) -> str:
     # With its file: another one in the same folder is another model.
     return row.name if row.folder is None else f"{row.name}/{row.model_file}"
-
-
-def _clean(text: str) -> str:
-    # Half a surrogate pair is a valid str and invalid UTF-8, which the tokenizer insists on.
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _told(error: Exception) -> str:

@@ -20,6 +20,7 @@ from rag_agent import priority
 from rag_agent.embed.models import Model
 from rag_agent.embed.windows import cut, first
 from rag_agent.errors import EmbedError
+from rag_agent.utf8 import encodable
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
@@ -113,10 +114,11 @@ class OnnxEmbedder:
     def first_window(self, text: str) -> str:
         """The beginning of a passage, in whole words, that is embedded as one window."""
         model = self.model
-        return first(_valid(text), self._tokenizer, model.window, model.passage_prefix)
+        return first(encodable(text), self._tokenizer, model.window, model.passage_prefix)
 
     def _windows(self, text: str, prefix: str) -> list[Encoding]:
-        return cut(_valid(text), self._tokenizer, self.model.window, prefix)
+        # The tokenizer insists on what UTF-8 can hold, as the one of rerankers does.
+        return cut(encodable(text), self._tokenizer, self.model.window, prefix)
 
     def _mean(self, windows: Sequence[Encoding]) -> Vector:
         """The direction of the mean of the windows' vectors, unit length."""
@@ -154,11 +156,6 @@ class _Tokenized:
     @staticmethod
     def encode_batch(windows: list[Encoding]) -> list[Encoding]:
         return windows
-
-
-def _valid(text: str) -> str:
-    # Half a surrogate pair is a valid str and invalid UTF-8, which the tokenizer insists on.
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def default_threads() -> int:

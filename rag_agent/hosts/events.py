@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 
+from rag_agent.utf8 import encodable
+
 TYPE_CHECKING = False  # a hook starts for every prompt, and typing costs it a tenth of its time
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -164,4 +166,4 @@ def tokens_left(value: object) -> int:
 def _text(event: Mapping[str, Any], key: str) -> str:
     value = event.get(key)
     # JavaScript cuts texts in the midst of a character; half of one is in no file and no database.
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+    return encodable(value) if isinstance(value, str) else ""

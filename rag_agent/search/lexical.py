@@ -7,14 +7,12 @@ weights for rare words differ, which costs 0.003-0.006 nDCG@10, so the best are 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
-from pathlib import PurePosixPath
 
 from rag_agent.search.question import SATURATION
-from rag_agent.tokens import runs, stems, words
+from rag_agent.store import beside
+from rag_agent.tokens import passage_counts
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -28,30 +26,19 @@ LENGTH_OF_FILE = 0.3  # files are long for many reasons
 PASSAGES_OF_CHUNK = 2.5  # on average
 CHUNKS_OF_FILE = 10
 _STEM_COUNTS = 2  # the file's name counts as if the text said it twice
-_FOLDERS = 3  # the nearest folders; the ones above say more of the project than of the file
 
 
 def count_words(question: Question, text: str) -> tuple[dict[str, int], int]:
     """How often a text has each word of the question, and how many words it has in all."""
-    counts, length = _count_all(text)
+    counts, length = passage_counts(text)
     return {word: counts[word] for word in question.words if word in counts}, length
-
-
-# Questions of one session meet the same passages again and again. A passage takes about 3 KB here;
-# those of 20 questions that have none in common fit.
-@lru_cache(maxsize=20 * CANDIDATES)
-def _count_all(text: str) -> tuple[dict[str, int], int]:
-    """How often a text has each of its words, and how many they are."""
-    counts = Counter(chain.from_iterable(map(stems, runs(text))))
-    return counts, counts.total()
 
 
 @lru_cache(maxsize=10_000)
 def path_words(path: str) -> tuple[str, ...]:
-    """The words of a path as a text has them: the file's stem twice, the last three folders."""
-    pure = PurePosixPath(path)
-    folders = pure.parent.parts[-_FOLDERS:]
-    return tuple(words(pure.stem) * _STEM_COUNTS + words(" ".join(folders)))
+    """The words of a path as a text has them: the file's stem twice, the nearest folders."""
+    stem, folders = beside.path_words(path)
+    return stem * _STEM_COUNTS + folders
 
 
 def with_words(

@@ -52,6 +52,7 @@ from rag_agent.server.tools import (
     tools,
 )
 from rag_agent.streams import discard
+from rag_agent.utf8 import encodable
 
 _log = logging.getLogger(__name__)
 
@@ -282,8 +283,8 @@ def _first_folder(answer: object) -> Path | None:
 
 def _text(text: str, *, is_error: bool = False) -> CallToolResult:
     # JSON has no half surrogate pairs, as names of files may hold: SDK and client would fail.
-    sound = text.encode("utf-8", "replace").decode("utf-8")
-    return CallToolResult(content=[TextContent(type="text", text=sound)], is_error=is_error)
+    content = TextContent(type="text", text=encodable(text))
+    return CallToolResult(content=[content], is_error=is_error)
 
 
 def _explained(tool: str, error: ValidationError) -> str:

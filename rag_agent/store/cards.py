@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from rag_agent.store import dense, roots
 from rag_agent.store.connection import Database
 from rag_agent.store.filters import Filter
-from rag_agent.store.folding import storable
 from rag_agent.store.records import PendingCard
+from rag_agent.utf8 import encodable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,8 @@ def digest_of(document: Document, chunks: Sequence[Chunk], author: str, year: ob
     """Changes whenever what the document's card is made of does."""
     found: dict[str, None] = {}
     for chunk in chunks:
-        found.update((storable(definition.name), None) for definition in chunk.definitions)
-    names = list(found)[:_NAMES] or _distinct([storable(chunk.heading) for chunk in chunks])
+        found.update((encodable(definition.name), None) for definition in chunk.definitions)
+    names = list(found)[:_NAMES] or _distinct([encodable(chunk.heading) for chunk in chunks])
     first = chunks[0].text if chunks else ""
     parts = [document.path, document.kind, document.title, first, *names]
     if author:

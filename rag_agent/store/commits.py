@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Collection, Sequence
 
 from rag_agent.store.connection import Database
-from rag_agent.store.folding import storable
 from rag_agent.store.records import Commit, Repository
 from rag_agent.store.writing import next_id
 from rag_agent.tokens import words
 from rag_agent.types import Root
+from rag_agent.utf8 import encodable
 
 MOST_FILES = 20  # a commit that changes more says nothing of any: RANKING.md, point 10
 
@@ -79,7 +79,7 @@ class Commits:
         with self._database.transaction():
             self._database.rows(
                 "UPDATE history_repositories SET state = ?, problem = ? WHERE id = ?",
-                (state, storable(problem), repository.id),
+                (state, encodable(problem), repository.id),
             )
 
     def hashes(self, repository: Repository) -> set[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from rag_agent.store.folding import iso_day, plain, storable
+from rag_agent.store.folding import iso_day, plain
+from rag_agent.utf8 import encodable
 
 # The first key that is there counts. Extractors write the first ones; the others stand in the front
 # matter of notes (Hugo, Jekyll, Obsidian, Pandoc).
@@ -28,8 +29,8 @@ def details(title: str, day: str, metadata: Mapping[str, str]) -> dict[str, obje
     creation its own date stands for it.
     """
     by_key = {key.casefold(): value for key, value in metadata.items()}
-    author = storable(" ".join(_first(by_key, _AUTHOR).split()))
-    described = storable(" ".join(_first(by_key, _DESCRIPTION).split()))
+    author = encodable(" ".join(_first(by_key, _AUTHOR).split()))
+    described = encodable(" ".join(_first(by_key, _DESCRIPTION).split()))
     description = "" if _BY_PROGRAM.match(described) else described
     created = iso_day(_first(by_key, _CREATED)) or day
     year = re.fullmatch("[0-9]{4}", _first(by_key, _YEAR).strip())

@@ -1,16 +1,18 @@
-"""Text made comparable and storable."""
+"""Text made comparable."""
 
 from __future__ import annotations
 
 import unicodedata
 from datetime import date
 
+from rag_agent.utf8 import encodable
+
 
 def fold(text: str) -> str:
     """For comparing without regard to case, and to how accents are written (ü, or u and dots)."""
     if text.isascii():
         return text.lower()
-    return storable(unicodedata.normalize("NFC", text.casefold()))
+    return encodable(unicodedata.normalize("NFC", text.casefold()))
 
 
 def tag_form(text: str) -> str:
@@ -26,7 +28,7 @@ def link_form(text: str) -> str:
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFC", text).lower().replace("\u00a0", " ")
-    return storable(unicodedata.normalize("NFC", plain))
+    return encodable(unicodedata.normalize("NFC", plain))
 
 
 def plain(text: str) -> str:
@@ -47,12 +49,3 @@ def iso_day(text: str) -> str:
         return date(*(int(part) for part in [*parts, "01", "01"][:3])).isoformat()
     except ValueError:
         return ""
-
-
-def storable(text: str) -> str:
-    """The text, with a question mark for each lone surrogate, which UTF-8 cannot hold."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode("utf-8")
-    return text

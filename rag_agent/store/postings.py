@@ -8,16 +8,13 @@ which of the two is asked.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from rag_agent.store import bm25, lexical, segments
 from rag_agent.store.connection import Database
 from rag_agent.store.records import CountedPassages
-from rag_agent.tokens import runs, stems
+from rag_agent.tokens import passage_counts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,21 +87,13 @@ def _owners_from_table(database: Database, wanted: NDArray[np.int64]) -> Owners:
 def _from_texts(found: Sequence[tuple[int, str]], asked: Sequence[str]) -> CountedPassages:
     import numpy as np
 
-    counted = [_count_all(text) for _, text in found]
-    counts = [[counts[word] for word in asked] for counts in counted]
+    counted = [passage_counts(text) for _, text in found]
+    counts = [[counts.get(word, 0) for word in asked] for counts, _ in counted]
     return CountedPassages(
         [chunk for chunk, _ in found],
         np.array(counts, dtype=np.float64).reshape(len(found), len(asked)),
-        np.array([counts.total() for counts in counted], dtype=np.float64),
+        np.array([length for _, length in counted], dtype=np.float64),
     )
-
-
-# Questions of one session meet the same passages again and again. A passage takes about 3 KB here;
-# those of 20 questions that have none in common fit.
-@lru_cache(maxsize=4000)
-def _count_all(text: str) -> Counter[str]:
-    """How often a text has each of its words."""
-    return Counter(chain.from_iterable(map(stems, runs(text))))
 
 
 def current(database: Database) -> Postings | None:

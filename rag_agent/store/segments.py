@@ -12,18 +12,17 @@ from __future__ import annotations
 import json
 import struct
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from rag_agent.store import copies, lexical
+from rag_agent.store.beside import path_words
 from rag_agent.store.connection import Database
 from rag_agent.store.records import passage_text
-from rag_agent.tokens import runs, stems, words
+from rag_agent.tokens import count_words, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +39,6 @@ _MAGIC = b"ragword2"
 _OF_TEXT, _OF_STEM, _OF_FOLDERS, _OF_NAMES = (int(one) for one in lexical.PASSAGE_WEIGHTS)
 _BATCH = 2_000  # passages
 _BLOCK = 500_000  # words of passages that are sorted at once, which takes 40 MB
-_FOLDERS = 3  # as a passage's row has them
 
 
 class Segment:
@@ -226,9 +224,14 @@ def made_of(rows: Iterable[_Row], last: int) -> Segment:
     entries = _Entries()
     number_of = numbers.__getitem__
     for identifier, chunk_id, document_id, text, heading, path, names in rows:
-        of_text = Counter(chain.from_iterable(map(stems, runs(text))))
+        of_text = count_words(text)
         named = [word for name in (*names, heading) for word in words(name)]
-        more = (*_beside(path), *((word, _OF_NAMES) for word in named))
+        stem, folders = path_words(path)
+        more = (
+            *((word, _OF_STEM) for word in stem),
+            *((word, _OF_FOLDERS) for word in folders),
+            *((word, _OF_NAMES) for word in named),
+        )
         entries.places.extend([len(ids)] * (len(of_text) + len(more)))
         ids.append(identifier)
         chunks.append(chunk_id)
@@ -328,15 +331,6 @@ def _by_word(
         places[into], counts[into], weights[into] = block.places, block.counts, block.weights
         free[at] += run
     return starts, places, counts, weights
-
-
-@lru_cache(maxsize=1000)
-def _beside(path: str) -> tuple[tuple[str, int], ...]:
-    """Words of a path with the weights of their columns."""
-    pure = PurePosixPath(path)
-    stem = words(pure.stem)
-    folders = [word for folder in pure.parts[:-1][-_FOLDERS:] for word in words(folder)]
-    return (*((word, _OF_STEM) for word in stem), *((word, _OF_FOLDERS) for word in folders))
 
 
 @lru_cache(maxsize=1000)

@@ -10,15 +10,15 @@ from pathlib import PurePosixPath
 
 from rag_agent.errors import StoreError
 from rag_agent.store import links
+from rag_agent.store.beside import folder_words, path_words
 from rag_agent.store.cards import digest_of, forget_outdated
 from rag_agent.store.connection import Database
 from rag_agent.store.details import details
-from rag_agent.store.folding import fold, iso_day, storable, tag_form
+from rag_agent.store.folding import fold, iso_day, tag_form
 from rag_agent.store.migrations import TRIGGERS
 from rag_agent.tokens import words
 from rag_agent.types import Chunk, Document, Root, Skipped, Source
-
-_FOLDERS = 3  # last directories in a passage's row: RANKING.md, point 3
+from rag_agent.utf8 import encodable
 
 
 def put(
@@ -50,13 +50,11 @@ class _Prepared:
 
     def __init__(self, document: Document, chunks: Sequence[Chunk]) -> None:
         path = PurePosixPath(document.path)
-        stem = words(path.stem)
-        folders = path.parts[:-1]
         # An alias is a name as good as the file's; what gives it is text of the first passage.
         aliases = [word for alias in document.aliases for word in words(alias)]
-        self.path_words = (" ".join([*words(path.name), *aliases]), _joined(folders))
-        near = _joined(folders[-_FOLDERS:])
-        twins = " ".join(stem)
+        folders = folder_words(path.parent.parts)
+        self.path_words = (" ".join([*words(path.name), *aliases]), " ".join(folders))
+        stem, near = map(" ".join, path_words(document.path))
         self.passages: list[list[tuple[int, int, int, int, str | None]]] = []
         self.fts: list[list[tuple[str, str, str, str]]] = []
         self.words = 0
@@ -80,17 +78,13 @@ class _Prepared:
                 places.append(
                     (passage.start, passage.end, max(begin, 0), len(passage.text), own_text)
                 )
-                rows.append((" ".join(text_words), twins, near, " ".join(names + heading)))
+                rows.append((" ".join(text_words), stem, near, " ".join(names + heading)))
             self.passages.append(places)
             self.fts.append(rows)
 
     @property
     def count(self) -> int:
         return sum(len(places) for places in self.passages)
-
-
-def _joined(folders: Sequence[str]) -> str:
-    return " ".join(word for folder in folders for word in words(folder))
 
 
 def _put_document(
@@ -108,7 +102,7 @@ def _put_document(
         "name": links.name_of(document.path),
         "kind": document.kind,
         "language": document.language,
-        "title": storable(document.title),
+        "title": encodable(document.title),
         "tags": _json([*dict.fromkeys(map(tag_form, document.tags))]),
         "day": iso_day(document.date),
         "metadata": _json(dict(document.metadata)),
@@ -179,7 +173,7 @@ def _put_chunks(
             moved.append((*place, ids[-1]))
         else:
             ids.append(fresh)
-            heading, text = storable(chunk.heading), storable(chunk.text)
+            heading, text = encodable(chunk.heading), encodable(chunk.text)
             added.append((fresh, document_id, *place, heading, text, digest, chunk.embedded))
             fresh += 1
     gone = [(identifier,) for left in free.values() for identifier in left]
@@ -198,7 +192,7 @@ def _put_passages(database: Database, ids: Sequence[int], prepared: _Prepared) -
         ids, prepared.passages, prepared.fts, strict=True
     ):
         for (*place, own_text), columns in zip(chunk_places, chunk_rows, strict=True):
-            kept = None if own_text is None else storable(own_text)
+            kept = None if own_text is None else encodable(own_text)
             places.append((fresh, chunk_id, *place, kept))
             rows.append((fresh, *columns))
             fresh += 1
@@ -215,7 +209,7 @@ def _put_definitions(database: Database, ids: Sequence[int], chunks: Sequence[Ch
         [
             (
                 chunk_id,
-                storable(definition.name),
+                encodable(definition.name),
                 fold(definition.name),
                 definition.kind,
                 definition.start,
@@ -284,9 +278,9 @@ def set_skipped(
             [
                 (
                     root.id,
-                    storable(item.path),
+                    encodable(item.path),
                     item.reason,
-                    storable(item.detail),
+                    encodable(item.detail),
                     item.size,
                     item.mtime_ns,
                 )
@@ -330,6 +324,6 @@ def _json(value: object) -> str:
 
 def _strict(path: str) -> str:
     """A path must come out as it went in, or the file would look new on each sync."""
-    if storable(path) != path:
+    if encodable(path) != path:
         raise StoreError(f"{path!r}: the name is not valid UTF-8 and cannot be stored; rename it")
     return path
