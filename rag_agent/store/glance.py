@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from rag_agent.store import history, lexical, roots
-from rag_agent.store.connection import open_database
+from rag_agent.store.opening import open_database
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rag_agent.late import LateModule
 from rag_agent.store import roots
-from rag_agent.store.connection import open_database
+from rag_agent.store.opening import open_database
 from rag_agent.store.reader import Reader
 from rag_agent.store.records import PendingCard
 from rag_agent.types import Chunk, Document, Root, Skipped, Source

@@ -15,8 +15,9 @@ from matching import matching
 from rag_agent import paths
 from rag_agent.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreError
 from rag_agent.store import Store
-from rag_agent.store.connection import engine, open_database
+from rag_agent.store.connection import engine
 from rag_agent.store.migrations import VERSION
+from rag_agent.store.opening import open_database
 from rag_agent.store.readonly import uri
 from rag_agent.types import Root
 
