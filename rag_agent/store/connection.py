@@ -80,7 +80,7 @@ class Database:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Reads inside see one state of the index, whatever is written meanwhile."""
-        if self._connection.in_transaction:
+        if self._in_transaction():
             yield
             return
         self.rows("BEGIN")
@@ -90,9 +90,13 @@ class Database:
             self._is_checked = False
             self._roll_back()
 
+    def _in_transaction(self) -> bool:
+        with translated(self.path):
+            return self._connection.in_transaction
+
     def _roll_back(self) -> None:
         # A full disk, or one that fails, makes SQLite do it by itself.
-        if self._connection.in_transaction:
+        if self._in_transaction():
             self.rows("ROLLBACK")
 
     def remembered(self, key: str, compute: Callable[[], T]) -> T:

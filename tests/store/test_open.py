@@ -349,9 +349,11 @@ def test_what_went_wrong_while_reading_is_told_where_sqlite_ended_the_snapshot_b
         assert store.check() == []
 
 
-def test_closing_twice_is_fine(store: Store) -> None:
-    store.close()
-    store.close()
+def test_a_store_that_is_closed_once_or_twice_says_so(store: Store) -> None:
+    for _ in range(2):
+        store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.counts()
 
 
 def test_the_engine_says_what_it_runs_on() -> None:
