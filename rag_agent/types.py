@@ -23,7 +23,7 @@ Scope = Literal["environment", "project", "global"]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link as written in a document; ``links.py`` resolves it."""
+    """A link as written in a document; ``rag_agent.links`` resolves it."""
 
     target: str
     line: int
@@ -143,10 +143,11 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that was seen and not indexed, with a reason from ``sync.walk`` and a detail.
+    """A file that was seen and not indexed, with a reason and a detail.
 
-    Where its content was the reason, ``size`` (bytes) and ``mtime_ns`` say for which state of the
-    file that was decided, so that an unchanged file is not read again; -1 otherwise.
+    Reasons are those of ``sync.reasons`` and of extractors. Where its content was the reason,
+    ``size`` (bytes) and ``mtime_ns`` say for which state of the file that was decided, so that an
+    unchanged file is not read again; -1 otherwise.
     """
 
     path: str

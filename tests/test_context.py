@@ -538,9 +538,14 @@ def test_most_turns_of_a_conversation_are_silent_and_no_question_is() -> None:
     assert sum(silence(text) is not None for text in plain) >= 0.9 * len(plain) > 400
 
 
-@given(st.text(max_size=300))
-def test_any_prompt_can_be_judged(prompt: str) -> None:
-    assert silence(prompt) is None or silence(prompt)
+@given(st.text(max_size=300), st.text(" \t\n", max_size=3))
+def test_blanks_around_a_prompt_change_nothing(prompt: str, blanks: str) -> None:
+    assert silence(f"{blanks}{prompt}{blanks}") == silence(prompt)
+
+
+@given(st.text(st.characters(exclude_categories=("L", "N")), max_size=300))
+def test_a_prompt_without_a_letter_or_a_digit_asks_for_nothing(prompt: str) -> None:
+    assert silence(prompt)
 
 
 def test_certainty_grows_with_each_kind_of_evidence() -> None:

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_agent.tokens import STOP_WORDS, estimate_tokens, query_words, split_identifier, words
+from rag_agent.tokens import (
+    STOP_WORDS,
+    estimate_tokens,
+    query_words,
+    runs,
+    split_identifier,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +92,8 @@ def test_the_tail_of_a_contraction_is_no_word_but_the_module_re_is() -> None:
     assert query_words("they're what's isn\u2019t re.compile").keys() == {"re", "compil"}
 
 
-def test_stop_words_are_lower_case_and_unique() -> None:
-    assert all(word == word.lower() and word.isalpha() for word in STOP_WORDS)
+def test_stop_words_are_runs_of_small_letters() -> None:
+    assert all(runs(word) == [word] and word == word.lower() for word in STOP_WORDS)
 
 
 @given(st.text())
