@@ -200,7 +200,7 @@ def _source_here(going: _Adoption, root: Root, path: str, line: DocumentLine) ->
         if found.path != path:  # a//b: the store would have the file twice
             going.left_out.append(Skipped(line.path, reasons.MISSING))
             return None
-        source = source_of(found)
+        source = source_of(found, going.rules)
     except WalkError as error:
         going.left_out.append(Skipped(line.path, NO_ROOT, str(error)))
         return None

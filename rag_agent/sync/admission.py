@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rag_agent.extract.languages import IMAGE, LANGUAGES, key_of
+from rag_agent.extract.languages import IMAGE, LANGUAGES, Language, key_of
 from rag_agent.extract.ocr import OcrRules
 from rag_agent.secret_files import secret_file, secret_folder
 from rag_agent.sync import reasons
 from rag_agent.sync.content import language_of_script, reject_name
 from rag_agent.sync.ignore import Decision, Folder, Ignore
+from rag_agent.sync.regular import open_regular
 from rag_agent.types import Skipped
 
 Entry = Literal["file", "folder", "link", "other"]
@@ -155,13 +156,11 @@ class Admission:
         if key is None and not _is_script(absolute, found):
             return Skipped(path, reasons.FILE_TYPE, "no extension")
         language = None if key is None else LANGUAGES.get(key)
-        converted = language is not None and language.converted
-        limit = self._rules.max_document_bytes if converted else self._rules.max_bytes
+        limit = size_limit(language, self._rules)
         if language is not None and language.name == IMAGE and found.st_size < _LEAST_PICTURE:
             return Skipped(path, reasons.SMALL_PICTURE, f"{found.st_size:,} bytes hold no text")
         if found.st_size > limit:
-            detail = f"{found.st_size / 1e6:.1f} MB, the limit is {limit / 1e6:.1f} MB"
-            return Skipped(path, reasons.TOO_LARGE, detail)
+            return Skipped(path, reasons.TOO_LARGE, over(found.st_size, limit))
         return Candidate(path, self._above, found.st_size, found.st_mtime_ns)
 
     def link(self, absolute: str, path: str) -> Skipped:
@@ -215,6 +214,17 @@ class Admission:
             else:
                 return Skipped(path, reasons.MISSING)
         return above
+
+
+def size_limit(language: Language | None, rules: WalkRules) -> int:
+    """How many bytes a file of this language may have."""
+    converted = language is not None and language.converted
+    return rules.max_document_bytes if converted else rules.max_bytes
+
+
+def over(size: int, limit: int) -> str:
+    """By how much a file is too large."""
+    return f"{size / 1e6:.1f} MB, the limit is {limit / 1e6:.1f} MB"
 
 
 def skipped_by(decision: Decision, path: str) -> Skipped:
@@ -271,5 +281,5 @@ def _is_script(absolute: str, status: os.stat_result) -> bool:
     """Whether a file without an extension begins as a script in a known language."""
     if status.st_size < len("#!/x") or (_HAS_EXECUTABLE_BIT and not status.st_mode & 0o111):
         return False
-    with Path(absolute).open("rb") as file:
+    with open_regular(absolute) as (file, _):
         return language_of_script(file.read(_HEAD)) is not None

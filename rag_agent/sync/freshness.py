@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_agent.errors import ExtractError, WalkError
+from rag_agent.sync.regular import open_regular
 from rag_agent.types import Chunk, Hit, SearchResults, Skipped, StoredDocument
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def _is_current(document: StoredDocument) -> bool:
             return True
         import hashlib
 
-        return hashlib.sha256(path.read_bytes()).hexdigest() == document.source.sha256
+        with open_regular(str(path)) as (file, _):
+            data = file.read(stat.st_size + 1)
+        return hashlib.sha256(data).hexdigest() == document.source.sha256
     except OSError:
         return False
 

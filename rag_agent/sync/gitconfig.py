@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rag_agent.patterns import lines_of
+from rag_agent.sync.regular import open_regular
 
 _log = logging.getLogger(__name__)
 
@@ -30,18 +31,19 @@ def read_regular(path: str) -> bytes:
     A fifo would block, and git does not follow links here either.
     """
     try:
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(os.lstat(path).st_mode):
             return b""
-        if found.st_size > _LARGEST:
-            _log.warning("%s is over %d bytes; its rules are not applied", path, _LARGEST)
-            return b""
-        return Path(path).read_bytes()
+        with open_regular(path) as (file, _):
+            data = file.read(_LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
         return b""
     except OSError as error:
         _log.warning("%s cannot be read (%s); its rules are not applied", path, error.strerror)
         return b""
+    if len(data) > _LARGEST:
+        _log.warning("%s is over %d bytes; its rules are not applied", path, _LARGEST)
+        return b""
+    return data
 
 
 def user_ignores(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from rag_agent.chunk import VERSION as CHUNKS
 from rag_agent.chunk import chunk
-from rag_agent.errors import ExtractError, MissingDependency
+from rag_agent.errors import ExtractError, MissingDependency, TooLarge
 from rag_agent.extract import VERSION as EXTRACTION
 from rag_agent.extract import extract
+from rag_agent.extract.languages import language_of
 from rag_agent.extract.ocr import state
 from rag_agent.extract.passing import PASSING
 from rag_agent.masking import VERSION as MASKING
@@ -23,9 +24,11 @@ from rag_agent.masking import mask
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync import consent
+from rag_agent.sync.admission import over, size_limit
 from rag_agent.sync.content import reject
 from rag_agent.sync.known import Known
-from rag_agent.sync.reasons import UNREADABLE
+from rag_agent.sync.reasons import TOO_LARGE, UNREADABLE
+from rag_agent.sync.regular import open_regular
 from rag_agent.sync.retries import Retries
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
@@ -37,12 +40,10 @@ _PIPELINE_KEY = "pipeline"
 _SCAN_EVERY = 500  # files between two reports of the scan
 
 # A file written again within one tick of its file system's clock keeps its size and its time.
-# What was that young when it was read is stored with its time below zero, which never matches.
+# What was that young when it was read, or was written meanwhile, is stored with its time below
+# zero, which never matches.
 _FINE_TICK = 20_000_000  # nanoseconds; Linux, NTFS and APFS are finer than this
 _COARSE_TICK = 2_000_000_000  # FAT counts two seconds, HFS+ and ext3 one
-
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 
 
 @dataclass(slots=True)
@@ -190,18 +191,18 @@ def read_document(
         ExtractError: its content is not for the index, or it cannot be parsed.
         OSError: it cannot be read.
     """
-    data, source = _read(candidate)
+    data, source = _read(candidate, rules)
     return _document(data, candidate.path, rules, source.sha256, texts, engine), source
 
 
-def source_of(candidate: Candidate) -> Source:
+def source_of(candidate: Candidate, rules: WalkRules) -> Source:
     """The state of a file as it is now, by its bytes.
 
     Raises:
         ExtractError: its content is not for the index, whatever is in it: a private key.
         OSError: it cannot be read.
     """
-    data, source = _read(candidate)
+    data, source = _read(candidate, rules)
     rejected = reject(data, candidate.path)
     if rejected is not None:
         raise ExtractError(candidate.path, *rejected)
@@ -220,8 +221,10 @@ def _sync_one(
     anew: bool,
 ) -> bool:
     """True when the index holds this file; what it could not take is tallied with its reason."""
+    size, mtime_ns = candidate.size, candidate.mtime_ns
     try:
-        data, source = _read(candidate)
+        data, source = _read(candidate, rules)
+        size, mtime_ns = source.size, source.mtime_ns
         if stored is not None and not anew and source.sha256 == stored.source.sha256:
             store.touch(stored.id, source)
             tally.unchanged += 1
@@ -238,9 +241,8 @@ def _sync_one(
         tally.skipped.append(Skipped(candidate.path, error.reason, error.detail))
         return False
     except ExtractError as error:
-        tally.skipped.append(
-            Skipped(candidate.path, error.reason, error.detail, candidate.size, candidate.mtime_ns)
-        )
+        skipped = Skipped(candidate.path, error.reason, error.detail, size, mtime_ns)
+        tally.skipped.append(skipped)
         if error.reason in PASSING:
             tally.retries.failed(candidate.path)
         return False
@@ -258,18 +260,34 @@ def _sync_one(
     return True
 
 
-def _read(candidate: Candidate) -> tuple[bytes, Source]:
-    """The bytes of a file and the state they belong to."""
-    # A file may become a link between the walk and here, and must not lead out of the root then.
-    handle = os.open(candidate.location, os.O_RDONLY | _NO_LINKS | _BINARY)
-    with os.fdopen(handle, "rb") as file:
-        data = file.read()
-        stat = os.fstat(file.fileno())
-    mtime = stat.st_mtime_ns
+def _read(candidate: Candidate, rules: WalkRules) -> tuple[bytes, Source]:
+    """The bytes of a file and the state they belong to.
+
+    Raises:
+        TooLarge: it has grown since the walk.
+        OSError: it cannot be read.
+    """
+    limit = size_limit(language_of(candidate.path), rules)
+    with open_regular(candidate.location) as (file, before):
+        # Some file systems do not know how long a file is before it is read.
+        most = min(before.st_size or limit, limit)
+        data = file.read(most + 1)
+        after = os.fstat(file.fileno())
+    if len(data) > limit:
+        raise TooLarge(candidate.path, TOO_LARGE, over(after.st_size, limit))
+    return data, Source(
+        len(data), _time_read(before, after, data), hashlib.sha256(data).hexdigest()
+    )
+
+
+def _time_read(before: os.stat_result, after: os.stat_result, data: bytes) -> int:
+    """The time of a file that was read; below zero where its bytes may be no longer those."""
+    mtime = after.st_mtime_ns
     tick = _FINE_TICK if mtime % 1_000_000_000 else _COARSE_TICK
-    if stat.st_size != len(data) or time.time_ns() - mtime < tick:
-        mtime = -mtime
-    return data, Source(len(data), mtime, hashlib.sha256(data).hexdigest())
+    written = (before.st_mtime_ns, before.st_ctime_ns) != (mtime, after.st_ctime_ns)
+    if written or after.st_size != len(data) or time.time_ns() - mtime < tick:
+        return -mtime
+    return mtime
 
 
 def _document(

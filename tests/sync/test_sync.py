@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -110,6 +111,74 @@ def test_a_file_written_twice_within_a_tick_of_the_clock_is_not_missed(tree: Tre
     young = tree.store.documents(tree.root)["a.py"].source.mtime_ns < 0
     tree.sync()
     assert (tree.content()["a.py"][0][2] == "x = 'after!'") == young
+
+
+def test_a_rejected_file_written_again_within_a_tick_of_the_clock_is_not_missed(tree: Tree) -> None:
+    to_come = 7_000_000_000_123_456_789  # as young as can be, whenever it is read
+    tree.write("data.json", b"\x00\x01\x02binary\x00" * 20, to_come)
+    assert [s.reason for s in tree.sync().skipped] == ["binary"]
+    tree.write("data.json", b'{"valid": "now"}'.ljust(200), to_come)
+    assert counted(tree.sync()) == (1, 0, 0, 0)
+
+
+def test_a_file_that_is_written_in_place_while_it_is_read_is_read_again(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tree.write("a.py", "x = 0\n")
+    inode = file.stat().st_ino
+    ask, writes = os.fstat, 0
+
+    def written_before_it_is_asked(handle: int) -> os.stat_result:
+        nonlocal writes
+        if ask(handle).st_ino == inode and writes < 9:
+            writes += 1
+            tree.write("a.py", f"x = {writes}\n", OLD + writes)
+        return ask(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fstat", written_before_it_is_asked)
+        tree.sync()
+    assert writes
+    tree.sync()
+    assert tree.content()["a.py"][0][2] == f"x = {writes}"
+
+
+def test_a_file_that_grew_since_it_was_listed_is_not_read_past_the_limit(tree: Tree) -> None:
+    tree.write("a.log", "a line\n")
+
+    def grow(progress: Progress) -> None:
+        if progress.stage == "extract" and progress.item == "a.log":
+            tree.write("a.log", "a line\n" * 400_000, OLD + 1)
+
+    report = tree.sync(grow)
+    assert [(s.path, s.reason, s.detail) for s in report.skipped] == [
+        ("a.log", "too large", "2.8 MB, the limit is 2.0 MB")
+    ]
+    assert tree.content() == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_in_the_place_of_a_file_is_neither_read_nor_waited_for(tree: Tree) -> None:
+    file = tree.write("a.py", "x = 1\n")
+    tree.sync()
+    tree.write("a.py", "x = 2\n", OLD + 1)
+    # Whoever would wait for a writer gets one, so that this ends in any case.
+    writer = threading.Thread(target=lambda: os.close(os.open(file, os.O_WRONLY)))
+
+    def replace_by_pipe(progress: Progress) -> None:
+        if progress.stage == "extract" and progress.item == "a.py":
+            file.unlink()
+            os.mkfifo(file)
+            writer.start()
+
+    report = tree.sync(replace_by_pipe)
+    reader = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    writer.join()
+    os.close(reader)
+    assert [(s.path, s.reason, s.detail) for s in report.skipped] == [
+        ("a.py", "unreadable", "not a regular file")
+    ]
+    assert tree.content()["a.py"][0][2] == "x = 1"
 
 
 def test_a_rejected_file_is_reported_each_time_and_read_once(tree: Tree) -> None:
