@@ -19,9 +19,11 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult, ListRootsResult, Root, TextContent
 
 import rag_agent
+from rag_agent.errors import StoreBusy
 from rag_agent.server.job import Job
 from rag_agent.server.project import Project
 from rag_agent.server.protocol import build
+from rag_agent.server.tools import IndexArguments
 from rag_agent.sync.lock import WriteLock
 from rag_agent.tokens import estimate_tokens
 
@@ -397,6 +399,77 @@ async def test_another_path_has_to_wait_for_the_first(folder: Path, tmp_path: Pa
         await finished(client)
         await call(client, "rag_index", path=str(other))
         assert (await finished(client))["tracked_paths"] == [str(folder), str(other)]
+
+
+class Jobs:
+    """What a project starts, each with the jobs that were still at work then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.started: list[Job] = []
+        self.beside: list[list[Job]] = []
+        begin = Job.start
+
+        def start(job: Job) -> None:
+            self.beside.append([other for other in self.started if not other.ended.is_set()])
+            self.started.append(job)
+            begin(job)
+
+        monkeypatch.setattr(Job, "start", start)
+
+
+async def ask_to_index(project: Project, folder: Path, path: str, answers: list[str]) -> None:
+    async def ignore(done: float, total: float | None, item: str) -> None:
+        pass
+
+    try:
+        answers.append(await project.index(folder, IndexArguments(path=path), ignore))
+    except StoreBusy as busy:
+        answers.append(str(busy))
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "b"), ("a", "a")])
+async def test_calls_that_come_while_vectors_are_made_never_work_at_once(
+    first: str, second: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        many_files(folder / name, 100)
+    jobs, project, answers = Jobs(monkeypatch), Project(60.0), list[str]()
+    vectors = project._job = Job(folder)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask_to_index, project, folder, first, answers)
+        tasks.start_soon(ask_to_index, project, folder, second, answers)
+        await anyio.wait_all_tasks_blocked()
+        vectors.ended.set()
+    assert [len(beside) for beside in jobs.beside] == [0] * len(jobs.beside)
+    assert project._job is jobs.started[-1]
+    if first == second:
+        assert len(jobs.started) == 1
+        assert answers[0] == answers[1]
+    assert project.stop(60)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_a_refresh_that_is_due_while_a_call_waits_is_done_by_it_and_not_beside_it(
+    ended: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with rag_agent.open(folder) as index:
+        index.sync(vectors=False)
+    jobs, project, answers = Jobs(monkeypatch), Project(60.0), list[str]()
+    vectors = project._job = Job(folder)
+    (folder / "later.py").write_text("def later():\n    return 1\n", encoding="utf-8")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask_to_index, project, folder, "parser.py", answers)
+        await anyio.wait_all_tasks_blocked()
+        if ended:
+            vectors.ended.set()
+        project._refresh(folder)
+        vectors.ended.set()
+    assert [len(beside) for beside in jobs.beside] == [0] * len(jobs.beside)
+    jobs.started[-1].join(60)
+    with rag_agent.open(folder) as index:
+        assert [one.path for one in index.find("later.py")] == ["later.py"]
+    assert project.stop(60)
 
 
 async def test_cancelling_the_call_stops_the_work_and_keeps_what_is_done(folder: Path) -> None:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 
 PATIENCE = 20.0  # seconds an index call lasts at most; hosts give up after 60
-_LOOK_EVERY = 0.1  # seconds between two progress notifications
 _PART_FOR_ANSWER = 8  # an answer that was asked for gets an eighth of what the window has left
 _FILES_SHOWN = 20  # of each kind; all of them could exceed what a host takes
 _WARNINGS_SHOWN = 5
@@ -50,6 +49,7 @@ class Project:
         self._patience = patience
         self._reader = Reader()
         self._job: Job | None = None
+        self._beginning = anyio.Lock()  # one call at a time waits for the end of what is running
         self._turns = TurnTaker(self._reader, self._refresh, on_ready)
         self.bridge = Bridge(self._reader, self._turns, self._begin, patience)
         self._resumed = False
@@ -150,16 +150,17 @@ class Project:
 
     async def _start(self, base: Path, target: Path) -> tuple[Job, bool]:
         """The job for this path, and whether this call began it."""
-        running = self._job
-        if (
-            running is not None
-            and running.target is not None
-            and not running.searchable.is_set()
-            and target.is_relative_to(running.target)
-        ):
-            return running, False
-        job = Job(base, target, refresh=running is not None and running.refreshes)
-        await self._begin(job)
+        async with self._beginning:
+            running = self._job
+            if (
+                running is not None
+                and running.target is not None
+                and not running.searchable.is_set()
+                and target.is_relative_to(running.target)
+            ):
+                return running, False
+            job = Job(base, target)
+            await self._take_over(job)
         return job, True
 
     async def _begin(self, job: Job, *, urgent: bool = False) -> None:
@@ -168,16 +169,23 @@ class Project:
         Raises:
             StoreBusy: another one is at work, and this is not ``urgent``.
         """
-        running = self._job
-        if running is not None and not running.searchable.is_set() and not urgent:
-            raise StoreBusy(
-                f"{running.name} is being indexed ({_progress_text(running.progress)}); call "
-                "rag_index again when rag_status says that it is done. rag_query works meanwhile."
-            )
-        if running is not None and not running.ended.is_set():
+        async with self._beginning:
+            await self._take_over(job, urgent=urgent)
+
+    async def _take_over(self, job: Job, *, urgent: bool = False) -> None:
+        # More than once, as a turn may begin a refresh while this waits for what was running.
+        while (running := self._job) is not None and not running.ended.is_set():
+            if not running.searchable.is_set() and not urgent:
+                raise StoreBusy(
+                    f"{running.name} is being indexed ({_progress_text(running.progress)}); call "
+                    "rag_index again when rag_status says that it is done. rag_query works "
+                    "meanwhile."
+                )
             # Whatever it leaves undone the new job does: it goes on with what is missing.
             running.stop()
             await anyio.to_thread.run_sync(running.ended.wait, abandon_on_cancel=True)
+            if running.refreshes:
+                job.refresh()
         self._job = job
         job.start()
 
