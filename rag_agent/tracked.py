@@ -19,9 +19,13 @@ def project_folder(folder: Path, home: Path | None) -> Path | None:
 
 
 def absolute(names: Sequence[str], project: Path | None) -> tuple[Path, ...]:
-    """Tracked paths as they lie now; relative ones belong to the project folder."""
-    # Resolved, as the store keeps its roots: a link and what it points to are one root.
-    return tuple(_absolute(os.path.expanduser(name), project).resolve() for name in names)  # noqa: PTH111
+    """Tracked paths as they lie now, none inside another; relative ones belong to the project."""
+    found: tuple[Path, ...] = ()
+    for name in names:
+        path = _absolute(os.path.expanduser(name), project)  # noqa: PTH111
+        # Resolved, as the store keeps its roots: a link and what it points to are one root.
+        found = with_path(found, path.resolve())
+    return found
 
 
 def _absolute(name: str, project: Path | None) -> Path:

@@ -216,6 +216,21 @@ def test_a_larger_folder_takes_the_place_of_what_it_contains(project: Path) -> N
         assert len(index.config.tracked_paths) == 1
 
 
+@pytest.mark.parametrize("tracked", [[".", "src"], ["src", "."], ["src", "src/deep.py", "."]])
+def test_a_path_that_settings_name_inside_another_counts_once(
+    tracked: list[str], project: Path
+) -> None:
+    (project / "src").mkdir()
+    (project / "src/deep.py").write_text("deep = 1\n", encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.configure(tracked_paths=tracked)
+        assert index.tracked_paths == (project,)
+        assert index.sync(vectors=False).added == 3
+        assert [d.path for d in index.find("*")] == ["mailer.py", "parser.py", "src/deep.py"]
+        again = index.sync(vectors=False)
+        assert (again.unchanged, again.chunks) == (3, 0)
+
+
 def test_of_two_tracked_folders_the_one_outside_the_project_has_absolute_paths(
     project: Path, tmp_path: Path
 ) -> None:
