@@ -23,8 +23,9 @@ def absolute(names: Sequence[str], project: Path | None) -> tuple[Path, ...]:
     found: tuple[Path, ...] = ()
     for name in names:
         path = _absolute(os.path.expanduser(name), project)  # noqa: PTH111
-        # Resolved, as the store keeps its roots: a link and what it points to are one root.
-        found = with_path(found, path.resolve())
+        # Resolved, as the store keeps its roots: a link and what it points to are one root. Not by
+        # Path.resolve, which raises for links in a circle before Python 3.13; the sync says that.
+        found = with_path(found, Path(os.path.realpath(path)))
     return found
 
 

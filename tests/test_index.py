@@ -231,6 +231,19 @@ def test_a_path_that_settings_name_inside_another_counts_once(
         assert (again.unchanged, again.chunks) == (3, 0)
 
 
+def test_links_in_a_circle_among_the_tracked_paths_are_told_and_stop_nothing(
+    project: Path,
+) -> None:
+    (project / "one").symlink_to("two")
+    (project / "two").symlink_to("one")
+    with rag_agent.open(project) as index:
+        index.configure(tracked_paths=["parser.py", "one/x"])
+        report = index.sync(vectors=False)
+        assert report.added == 1
+        assert [warning for warning in report.warnings if str(project / "one/x") in warning]
+        assert index.status().documents == 1
+
+
 def test_of_two_tracked_folders_the_one_outside_the_project_has_absolute_paths(
     project: Path, tmp_path: Path
 ) -> None:
