@@ -8,8 +8,8 @@ from rag_agent.access import Access
 from rag_agent.engines import Engines
 from rag_agent.store import Store
 from rag_agent.sync.arrivals import MOST, Looked, Place, arrivals
-from rag_agent.sync.changed import WAIT, sync_changed
-from rag_agent.sync.freshness import outdated_anywhere
+from rag_agent.sync.changed import WAIT, note_unchanged, sync_changed
+from rag_agent.sync.freshness import touched_anywhere
 from rag_agent.tracking import Tracking
 from rag_agent.types import StoredDocument
 
@@ -24,7 +24,10 @@ class CatchingUp:
 
     def look(self, store: Store) -> bool:
         """Take in what the times of files and folders tell; whether more of it waits."""
-        if edited := outdated_anywhere(store):
+        edited, same = touched_anywhere(store)
+        if same:
+            note_unchanged(self._files.writing(0), same)  # it can wait, nobody is to wait for it
+        if edited:
             self.take_in(edited)
         places, listed = arrivals(store, self._tracking.rules, self._looked)
         done = not places or self._sync(places)

@@ -14,7 +14,7 @@ from rag_agent.errors import ConfigError, StoreCorrupt, WalkError
 from rag_agent.extract import extract
 from rag_agent.index import Index
 from rag_agent.progress import Progress
-from rag_agent.sync.freshness import outdated_anywhere
+from rag_agent.sync import freshness
 from rag_agent.sync.lock import WriteLock
 
 PARSER = '''\
@@ -603,8 +603,43 @@ def test_a_touched_file_is_no_edit_for_a_filter(project: Path) -> None:
         os.utime(project / "one.md", ns=(1, 1))
         before = index.status().last_sync
         assert _tagged(index, "sea") == {"one.md", "two.md"}
-        assert outdated_anywhere(index._files.reader()) == []  # type: ignore[arg-type]
         assert index.status().last_sync == before
+
+
+def _with_word(index: Index, word: str) -> set[str]:
+    return {hit.path for hit in index.search(word) if hit.evidence.coverage > 0}
+
+
+def test_an_edit_is_found_behind_any_number_of_files_that_a_checkout_only_touched(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(100):
+        note = project / f"n{number:02}.md"
+        note.write_text(f"# note {number}\n\nwords {number:02}\n", encoding="utf-8")
+        os.utime(note, ns=(1, 1))
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+        for note in project.glob("n*.md"):
+            os.utime(note, ns=(2, 2))
+        (project / "n99.md").write_text("# note 99\n\nokapi 99\n", encoding="utf-8")
+        os.utime(project / "n99.md", ns=(2, 2))
+        assert _with_word(index, "okapi") == {"n99.md"}
+        # However little a look may read, what it has read it does not read again.
+        for note in project.glob("n*.md"):
+            os.utime(note, ns=(3, 3))
+        (project / "n98.md").write_text("# note 98\n\nokapi 98\n", encoding="utf-8")
+        os.utime(project / "n98.md", ns=(3, 3))
+        monkeypatch.setattr(freshness, "_MOST_READ", 1_000)
+        looks = [_with_word(index, "okapi") for _ in range(20)]
+        assert (looks[0], looks[-1]) == ({"n99.md"}, {"n98.md", "n99.md"})
+
+
+def test_a_file_that_was_only_touched_is_read_once(project: Path) -> None:
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+        os.utime(project / "parser.py", ns=(1, 1))
+        index.search("parse")
+        assert {d.path: d.source.mtime_ns for d in index.find("parser.py")} == {"parser.py": 1}
 
 
 @pytest.mark.parametrize("where", ["", "path:*.py kind:code", "name:okapi"])

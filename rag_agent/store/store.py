@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -85,6 +85,10 @@ class Store(Reader):
     def touch(self, document_id: int, source: Source) -> None:
         """Note size and time of a file whose content did not change."""
         writing.touch(self._database, document_id, source)
+
+    def note_times(self, sources: Mapping[int, Source]) -> None:
+        """As ``touch``, of many by their ids; not of those that have got other content since."""
+        writing.note_times(self._database, sources)
 
     def forget(self, document_ids: Sequence[int]) -> None:
         """Remove documents; unknown ids are ignored."""

@@ -230,6 +230,15 @@ def touch(database: Database, document_id: int, source: Source) -> None:
         )
 
 
+def note_times(database: Database, sources: Mapping[int, Source]) -> None:
+    """As ``Store.note_times``."""
+    with database.transaction():
+        database.many(
+            "UPDATE documents SET size = ?, mtime_ns = ? WHERE id = ? AND sha256 = ?",
+            [(one.size, one.mtime_ns, document, one.sha256) for document, one in sources.items()],
+        )
+
+
 def forget(database: Database, document_ids: Sequence[int]) -> None:
     """Remove documents with all that hangs on them; unknown ids are ignored."""
     with database.transaction():

@@ -160,7 +160,8 @@ class Admission:
         if language is not None and language.name == IMAGE and found.st_size < _LEAST_PICTURE:
             return Skipped(path, reasons.SMALL_PICTURE, f"{found.st_size:,} bytes hold no text")
         if found.st_size > limit:
-            return Skipped(path, reasons.TOO_LARGE, over(found.st_size, limit))
+            detail = f"{found.st_size / 1e6:.1f} MB, the limit is {limit / 1e6:.1f} MB"
+            return Skipped(path, reasons.TOO_LARGE, detail)
         return Candidate(path, self._above, found.st_size, found.st_mtime_ns)
 
     def link(self, absolute: str, path: str) -> Skipped:
@@ -220,11 +221,6 @@ def size_limit(language: Language | None, rules: WalkRules) -> int:
     """How many bytes a file of this language may have."""
     converted = language is not None and language.converted
     return rules.max_document_bytes if converted else rules.max_bytes
-
-
-def over(size: int, limit: int) -> str:
-    """By how much a file is too large."""
-    return f"{size / 1e6:.1f} MB, the limit is {limit / 1e6:.1f} MB"
 
 
 def skipped_by(decision: Decision, path: str) -> Skipped:

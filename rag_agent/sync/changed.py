@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rag_agent.embed import EmbeddingCache
     from rag_agent.sync.texts import TextCache
     from rag_agent.sync.walk import WalkRules
-    from rag_agent.types import Embedder, Root
+    from rag_agent.types import Embedder, Root, Source
 
 _log = logging.getLogger(__name__)
 
@@ -57,3 +57,14 @@ def sync_changed(
         _log.info("changed files are not synced now: %s", error)
         return False
     return True
+
+
+def note_unchanged(
+    writing: AbstractContextManager[tuple[Store, WriteLock]], same: Mapping[int, Source]
+) -> None:
+    """Note the present state of files, by document, whose bytes are the same; unless it is busy."""
+    try:
+        with writing as (store, _):
+            store.note_times(same)
+    except StoreError as error:
+        _log.info("times of unchanged files are not noted now: %s", error)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_agent.errors import ExtractError, WalkError
-from rag_agent.sync.regular import open_regular
-from rag_agent.types import Chunk, Hit, SearchResults, Skipped, StoredDocument
+from rag_agent.sync.regular import read_regular
+from rag_agent.types import Chunk, Hit, SearchResults, Skipped, Source, StoredDocument
 
 if TYPE_CHECKING:
     from rag_agent.store import Store
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
 # Files whose times are compared with the index before each search, at 2 µs each.
 _MOST_LOOKED_AT = 5_000
-# A checkout touches them all without a change, and then each of these is read.
-_MOST_TOUCHED = 64
+# A checkout touches them all without a change, and then each is read to learn that.
+_MOST_READ = 4_000_000  # bytes, which takes some 30 ms
 _MOST_TAKEN_IN = 16
 
 
@@ -36,25 +35,40 @@ def outdated(documents: Iterable[StoredDocument]) -> list[StoredDocument]:
     return [document for document in documents if not _is_current(document)]
 
 
-def outdated_anywhere(store: Store) -> list[StoredDocument]:
-    """Of a project of ordinary size up to 16 documents that changed.
+def touched_anywhere(store: Store) -> tuple[list[StoredDocument], dict[int, Source]]:
+    """Of a project of ordinary size up to 16 documents that changed, and some that only seem to.
 
     A note that just got a word or a tag is no hit for it yet, so nobody else would notice. Of files
-    that are gone their folders tell (``arrivals``).
+    that are gone their folders tell (``arrivals``). The second are by their ids what to note of
+    files with other times and the same bytes, so that the next look gets to those behind them.
     """
-    touched = _touched(store.files(_MOST_LOOKED_AT))
-    return [one for one in islice(touched, _MOST_TOUCHED) if not _is_current(one)][:_MOST_TAKEN_IN]
+    changed: list[StoredDocument] = []
+    same: dict[int, Source] = {}
+    room = _MOST_READ
+    for document, size in _touched(store.files(_MOST_LOOKED_AT)):
+        if size != document.source.size:
+            changed.append(document)
+        elif room > 0:
+            room -= size
+            source = _same_bytes(document)
+            if source is None:
+                changed.append(document)
+            else:
+                same[document.id] = source
+        if len(changed) == _MOST_TAKEN_IN:
+            break
+    return changed, same
 
 
-def _touched(files: Sequence[File]) -> Iterator[StoredDocument]:
-    """Those with other sizes or times than they were indexed with."""
+def _touched(files: Sequence[File]) -> Iterator[tuple[StoredDocument, int]]:
+    """Those with other sizes or times than they were indexed with, and their sizes now."""
     for location, size, mtime_ns, document in files:
         try:
             stat = os.stat(location)  # noqa: PTH116 - Path.stat() takes twice as long
         except OSError:
             continue
         if stat.st_mtime_ns != mtime_ns or stat.st_size != size:
-            yield document
+            yield document, stat.st_size
 
 
 def true_to_disk(results: SearchResults, rules: WalkRules) -> SearchResults:
@@ -88,20 +102,22 @@ def _is_true(hit: Hit) -> bool:
 
 def _is_current(document: StoredDocument) -> bool:
     """Whether the file still has the content that was indexed: by size and time, else by hash."""
-    path = absolute_path(document)
     try:
-        stat = path.stat()
-        if stat.st_size != document.source.size:
-            return False
-        if stat.st_mtime_ns == document.source.mtime_ns:
-            return True
-        import hashlib
-
-        with open_regular(str(path)) as (file, _):
-            data = file.read(stat.st_size + 1)
-        return hashlib.sha256(data).hexdigest() == document.source.sha256
+        stat = absolute_path(document).stat()
     except OSError:
         return False
+    if stat.st_size != document.source.size:
+        return False
+    return stat.st_mtime_ns == document.source.mtime_ns or _same_bytes(document) is not None
+
+
+def _same_bytes(document: StoredDocument) -> Source | None:
+    """The state that a file is in now if it has the content that was indexed."""
+    try:
+        _, source = read_regular(str(absolute_path(document)), document.source.size)
+    except OSError:
+        return None
+    return source if source.sha256 == document.source.sha256 else None
 
 
 def absolute_path(document: StoredDocument) -> Path:

@@ -5,8 +5,6 @@ A sync may stop anywhere; the next one goes on from what is stored.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,11 +22,11 @@ from rag_agent.masking import mask
 from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync import consent
-from rag_agent.sync.admission import over, size_limit
+from rag_agent.sync.admission import size_limit
 from rag_agent.sync.content import reject
 from rag_agent.sync.known import Known
 from rag_agent.sync.reasons import TOO_LARGE, UNREADABLE
-from rag_agent.sync.regular import open_regular
+from rag_agent.sync.regular import read_regular
 from rag_agent.sync.retries import Retries
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
@@ -38,12 +36,6 @@ from rag_agent.types import Document, Root, Skipped, Source, StoredDocument, Syn
 PIPELINE = f"extract {EXTRACTION}, mask {MASKING}, chunk {CHUNKS}"
 _PIPELINE_KEY = "pipeline"
 _SCAN_EVERY = 500  # files between two reports of the scan
-
-# A file written again within one tick of its file system's clock keeps its size and its time.
-# What was that young when it was read, or was written meanwhile, is stored with its time below
-# zero, which never matches.
-_FINE_TICK = 20_000_000  # nanoseconds; Linux, NTFS and APFS are finer than this
-_COARSE_TICK = 2_000_000_000  # FAT counts two seconds, HFS+ and ext3 one
 
 
 @dataclass(slots=True)
@@ -268,26 +260,10 @@ def _read(candidate: Candidate, rules: WalkRules) -> tuple[bytes, Source]:
         OSError: it cannot be read.
     """
     limit = size_limit(language_of(candidate.path), rules)
-    with open_regular(candidate.location) as (file, before):
-        # Some file systems do not know how long a file is before it is read.
-        most = min(before.st_size or limit, limit)
-        data = file.read(most + 1)
-        after = os.fstat(file.fileno())
+    data, source = read_regular(candidate.location, limit)
     if len(data) > limit:
-        raise TooLarge(candidate.path, TOO_LARGE, over(after.st_size, limit))
-    return data, Source(
-        len(data), _time_read(before, after, data), hashlib.sha256(data).hexdigest()
-    )
-
-
-def _time_read(before: os.stat_result, after: os.stat_result, data: bytes) -> int:
-    """The time of a file that was read; below zero where its bytes may be no longer those."""
-    mtime = after.st_mtime_ns
-    tick = _FINE_TICK if mtime % 1_000_000_000 else _COARSE_TICK
-    written = (before.st_mtime_ns, before.st_ctime_ns) != (mtime, after.st_ctime_ns)
-    if written or after.st_size != len(data) or time.time_ns() - mtime < tick:
-        return -mtime
-    return mtime
+        raise TooLarge(candidate.path, TOO_LARGE, f"has grown over {limit / 1e6:.1f} MB")
+    return data, source
 
 
 def _document(
