@@ -171,20 +171,22 @@ class _Reading:
             chunks = chunk(document)
             self._store.put(self._root, document, source, chunks)
             if self.skipped.pop(path, None) is not None:
-                self._note()
+                self._store.set_skipped(self._root, (), path)
         self._warnings[path] = document.warnings
         self._added += fresh
         self._chunks += len(chunks)
 
     def _leave(self, item: Skipped) -> None:
-        if self.skipped.get(item.path) != item:
-            self.skipped[item.path] = item
-            with self._lock():
-                self._note()
-
-    def _note(self) -> None:
-        """At once: who stops this meanwhile is not to see it begin from the first again."""
-        self._store.set_skipped(self._root, tuple(self.skipped.values()), self._under)
+        """Note it at once: who stops this meanwhile is not to see it begin from the first again."""
+        known = self.skipped.get(item.path)
+        if known == item:
+            return
+        with self._lock():
+            # All others may have been looked at by a sync since this pass began, and this one, too.
+            now = {other.path: other for other in self._store.skipped(self._root)}
+            if now.get(item.path) == known:
+                self._store.set_skipped(self._root, (item,), item.path)
+        self.skipped[item.path] = item
 
 
 def _by_ocr(

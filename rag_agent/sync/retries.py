@@ -21,15 +21,15 @@ _LONGEST = 5  # doublings of a day: 32 days
 
 
 class Retries:
-    """What has failed below one root: which OCR tried, how often, and when; kept in the index."""
+    """What has failed below one root: which OCR tried, how often, and when; kept in the index.
+
+    It is changed under the write lock.
+    """
 
     def __init__(self, store: Store, root: Root) -> None:
         self._store = store
         self._root = str(root.id)
-        self._failed: dict[str, tuple[str, int, float]] = {
-            path: (engine, tries, last)
-            for path, (engine, tries, last) in self._stored().get(self._root, {}).items()
-        }
+        self._failed = self._noted()
 
     def due(self, path: str, engine: str | None = None) -> bool:
         """Whether to try again now; another ``engine`` (``extract.ocr.state``) always may."""
@@ -44,17 +44,21 @@ class Retries:
 
     def failed(self, path: str, engine: str = "") -> None:
         """Note it at once, as a sync that takes long may be stopped."""
+        self._failed = self._noted()
         _, tries, _ = self._failed.get(path, ("", 0, 0.0))
         self._failed[path] = (engine, tries + 1, _now())
         self._save()
 
     def settled(self, path: str) -> None:
         """It worked, or is another file by now."""
-        if self._failed.pop(path, None) is not None:
+        if path in self._failed:
+            self._failed = self._noted()
+            self._failed.pop(path, None)
             self._save()
 
     def keep(self, paths: Iterable[str], under: str = "") -> None:
         """Forget all that is not among these, at and below ``under``."""
+        self._failed = self._noted()
         if self._failed:
             prefix = f"{under}/" if under else ""
             gone = {path for path in self._failed if f"{path}/".startswith(prefix)} - set(paths)
@@ -68,6 +72,13 @@ class Retries:
         roots = {str(root.id) for root in self._store.roots()}
         kept = {root: failed for root, failed in self._stored().items() if root in roots}
         self._store.set_meta(_KEY, json.dumps({**kept, self._root: self._failed}))
+
+    def _noted(self) -> dict[str, tuple[str, int, float]]:
+        """Anew before each change, as a sync and a pass of OCR may be at work side by side."""
+        return {
+            path: (engine, tries, last)
+            for path, (engine, tries, last) in self._stored().get(self._root, {}).items()
+        }
 
     def _stored(self) -> dict[str, dict[str, tuple[str, int, float]]]:
         found: dict[str, dict[str, tuple[str, int, float]]]

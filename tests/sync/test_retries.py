@@ -280,3 +280,22 @@ def test_what_is_gone_leaves_no_trace(tmp_path: Path) -> None:
         assert list(kept[str(two.id)]) == ["b.pdf", "docs/d.pdf"]
         here.keep(["docs/d.pdf"])
         assert list(json.loads(store.meta("retries") or "")[str(two.id)]) == ["docs/d.pdf"]
+
+
+def test_what_two_processes_note_side_by_side_is_all_kept(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "rag.db") as store:
+        root = store.add_root(str(tmp_path))
+        reading, syncing = Retries(store, root), Retries(store, root)
+        syncing.failed("slow.pdf")
+        reading.failed("scan.png", "eng")
+        reading.failed("gone.png", "eng")
+        syncing.keep(["slow.pdf", "scan.png", "new.pdf"])
+        syncing.failed("new.pdf")
+        reading.settled("scan.png")
+        both = Retries(store, root)
+        for path in ("slow.pdf", "new.pdf"):
+            both.failed(path)
+            assert not both.due(path)
+        for path in ("scan.png", "gone.png"):
+            both.failed(path)
+            assert both.due(path)
