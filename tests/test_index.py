@@ -321,6 +321,59 @@ def test_an_unmounted_folder_keeps_its_index_while_the_others_are_synced(
         assert len(index.find("song.md")) == 1
 
 
+@pytest.fixture
+def emptied(project: Path, tmp_path: Path) -> Path:
+    """A tracked folder of the project's index that has nothing in it any more."""
+    disk = tmp_path / "disk"
+    (disk / "songs").mkdir(parents=True)
+    (disk / "songs/one.md").write_text("# An okapi sings\n", encoding="utf-8")
+    (disk / "two.md").write_text("# An okapi whistles\n", encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+        index.sync(disk, vectors=False)
+    shutil.rmtree(disk)
+    disk.mkdir()
+    return disk
+
+
+@pytest.mark.parametrize("named", [None, ""])
+def test_a_folder_that_became_empty_keeps_its_index_and_how_to_forget_it_is_told(
+    project: Path, emptied: Path, named: str | None
+) -> None:
+    with rag_agent.open(project) as index:
+        report = index.sync(None if named is None else emptied / named, vectors=False)
+        assert report.removed == 0
+        (warning,) = (warning for warning in report.warnings if str(emptied) in warning)
+        assert "rag-agent clear" in warning
+        assert "trackedPaths" in warning
+        assert [hit.path for hit in index.search("okapi") if "disk" in hit.path] == []
+        assert len(index.find("*.md")) == 2
+
+
+def test_a_folder_that_was_really_emptied_is_forgotten_as_the_warning_says(
+    project: Path, emptied: Path
+) -> None:
+    with rag_agent.open(project) as index:
+        index.clear()
+        assert index.sync(vectors=False).warnings == ()
+        assert [d.path for d in index.find("*")] == ["mailer.py", "parser.py"]
+    with rag_agent.open(project) as index:
+        (emptied / "three.md").write_text("# An okapi hums\n", encoding="utf-8")
+        index.sync(vectors=False)
+        (emptied / "three.md").unlink()
+        index.configure(tracked_paths=["."])
+        assert index.sync(vectors=False).removed == 1
+
+
+def test_a_folder_that_holds_anything_is_not_taken_for_an_empty_one(
+    project: Path, emptied: Path
+) -> None:
+    (emptied / "picture.bin").write_bytes(b"\x00")
+    with rag_agent.open(project) as index:
+        report = index.sync(vectors=False)
+        assert (report.removed, report.warnings) == (2, ())
+
+
 def test_without_a_model_words_are_searched_and_the_reason_is_told(project: Path) -> None:
     with rag_agent.open(project) as index:
         index.configure(embedding_model="no/such-model")

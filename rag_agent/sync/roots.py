@@ -8,10 +8,16 @@ from pathlib import Path
 from rag_agent.errors import WalkError
 from rag_agent.progress import Report
 from rag_agent.store import Store
-from rag_agent.sync.sync import finish, sync_documents
+from rag_agent.sync.sync import finish, is_emptied, sync_documents
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import WalkRules, check_root
 from rag_agent.types import SyncReport
+
+_EMPTIED = (
+    "{} is empty, and may be where a disk is not mounted: what the index holds of it is kept; to "
+    "forget it, take the folder out of trackedPaths, or run `rag-agent clear` and then "
+    "`rag-agent refresh`"
+)
 
 
 def sync_roots(
@@ -46,7 +52,13 @@ def sync_roots(
             if str(base) not in known:
                 check_root(base, force=force)
             root = store.add_root(str(base))
-            done = sync_documents(store, root, rules, report, under=under, anew=anew, texts=texts)
+            if is_emptied(store, root):
+                done = SyncReport(warnings=(_EMPTIED.format(base),))
+                complete = False
+            else:
+                done = sync_documents(
+                    store, root, rules, report, under=under, anew=anew, texts=texts
+                )
         except WalkError as error:
             if len(targets) == 1:
                 raise

@@ -5,6 +5,7 @@ A sync may stop anywhere; the next one goes on from what is stored.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -160,7 +161,7 @@ def sync_file(
     stored = store.documents(root, path).get(path)
     found = admit(Path(root.path), path, rules)
     if isinstance(found, Skipped):
-        if stored is not None and found.reason != UNREADABLE:
+        if stored is not None and found.reason != UNREADABLE and not is_emptied(store, root):
             store.forget([stored.id])
         return False
     tally = _Tally(Retries(store, root))
@@ -169,6 +170,20 @@ def sync_file(
         store.forget([stored.id])
     store.set_skipped(root, tally.skipped, path)
     return kept
+
+
+def is_emptied(store: Store, root: Root) -> bool:
+    """Whether there is nothing at all in a folder of which the index holds documents.
+
+    That is how the place of a disk looks that is not mounted, which must not cost the index of it.
+    """
+    try:
+        with os.scandir(root.path) as entries:
+            if next(entries, None) is not None:
+                return False
+    except OSError:  # it is a file, or not there
+        return False
+    return bool(store.documents_after(root, "", "", 1))
 
 
 def read_document(
