@@ -359,7 +359,7 @@ class Reader:
         return reading.skipped(self._database, root)
 
     def folders(self, root: Root) -> dict[str, tuple[set[str], set[str]]]:
-        """The folders of a root that hold documents, or folders with documents: "" is the root.
+        """The folders of a root that hold documents or what is left out, or such: "" is the root.
 
         Of each the names of the documents in it, and those of what was seen there and left out.
         """

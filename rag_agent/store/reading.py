@@ -279,13 +279,12 @@ def _folders(database: Database, root: Root) -> dict[str, tuple[set[str], set[st
         rows = database.rows(f"SELECT path FROM {table} WHERE root_id = ?", (root.id,))
         for (path,) in rows:
             folder, _, name = path.rstrip("/").rpartition("/")
-            if folder not in found and place == 0:
+            if folder not in found:
                 above = folder
                 while above and above not in found:
                     found[above] = (set(), set())
                     above = above.rpartition("/")[0]
-            if folder in found:
-                found[folder][place].add(name)
+            found[folder][place].add(name)
     return found
 
 

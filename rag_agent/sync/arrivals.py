@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rag_agent.errors import WalkError
 from rag_agent.store import Store
+from rag_agent.sync.bare import bare_folders, folders_of
 from rag_agent.sync.ignore import is_useless
 from rag_agent.sync.walk import Candidate, WalkRules, admit, walk
 from rag_agent.types import Root, Skipped
@@ -67,7 +68,7 @@ class Late:
 def _of_root(
     store: Store, root: Root, rules: Late, since: int, looked: Looked, listed: Looked
 ) -> Iterator[Place]:
-    folders = store.folders(root)
+    folders = _watched(store, root, looked)
     if len(folders) > _MOST_FOLDERS or not Path(root.path).is_dir():
         return
     for folder, (documents, left_out) in folders.items():
@@ -85,10 +86,26 @@ def _of_root(
         for name in sorted(present.keys() - documents - left_out):
             path = prefix + name
             if path not in folders and not (present[name] and is_useless(name)):
-                yield from _new(root, path, rules.get(), is_folder=present[name])
+                yield from _new(root, path, rules.get(), listed, is_folder=present[name])
         # After what is new: of a renamed folder everything is there by another name before it goes.
         yield from ((root, prefix + name) for name in sorted(documents - present.keys()))
         yield from _below_gone(root, folders, folder, present)
+
+
+def _watched(store: Store, root: Root, looked: Looked) -> Folders:
+    """The folders to look at, with the names of documents and of what is left out.
+
+    In a tree with very many, those that hold documents, and what lies above them.
+    """
+    folders = dict(store.folders(root))
+    if len(folders) > _MOST_FOLDERS:
+        paths = (f"{folder}/." for folder, (documents, _) in folders.items() if documents)
+        return {folder: folders[folder] for folder in ("", *folders_of(paths))}
+    inside = f"{root.path}/"
+    known = (place.removeprefix(inside) for place in looked if place.startswith(inside))
+    for folder in (*bare_folders(store, root), *known):
+        folders.setdefault(folder, (set(), set()))
+    return folders
 
 
 def _below_gone(
@@ -102,11 +119,20 @@ def _below_gone(
             yield from ((root, f"{known}/{name}") for name in sorted(documents))
 
 
-def _new(root: Root, path: str, rules: WalkRules, *, is_folder: bool) -> Iterator[Place]:
-    """What of a new entry is to be indexed."""
+def _new(
+    root: Root, path: str, rules: WalkRules, listed: Looked, *, is_folder: bool
+) -> Iterator[Place]:
+    """What of a new entry is to be indexed; folders that it brings are to be looked at from now on.
+
+    They were listed before their time is known, so the next look lists them once more.
+    """
+
+    def enter(folder: str) -> None:
+        listed.setdefault(f"{root.path}/{folder}", 0)
+
     try:
         if is_folder:
-            below = walk(Path(root.path), rules, _nobody, path)
+            below = walk(Path(root.path), rules, _nobody, path, enter)
             yield from ((root, found.path) for found in below)
         elif isinstance(admit(Path(root.path), path, rules), Candidate):
             yield root, path

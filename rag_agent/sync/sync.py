@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from rag_agent.chunk import VERSION as CHUNKS
@@ -24,6 +25,7 @@ from rag_agent.progress import Progress, Report
 from rag_agent.store import Store
 from rag_agent.sync import consent
 from rag_agent.sync.admission import size_limit
+from rag_agent.sync.bare import note_bare
 from rag_agent.sync.content import reject
 from rag_agent.sync.known import Known
 from rag_agent.sync.reasons import TOO_LARGE, UNREADABLE
@@ -84,11 +86,14 @@ def sync_documents(
     }
     unwanted = store.tagged(root, rules.exclude_tags)
     candidates: list[Candidate] = []
-    for candidate in walk(Path(root.path), rules, tally.skipped.append, under):
+    entered: list[str] = []
+    for candidate in walk(Path(root.path), rules, tally.skipped.append, under, entered.append):
         candidates.append(candidate)
         if len(candidates) % _SCAN_EVERY == 0:
             report(Progress("scan", len(candidates), None, candidate.path))
     report(Progress("scan", len(candidates), len(candidates)))
+    present = chain((c.path for c in candidates), (s.path for s in tally.skipped))
+    note_bare(store, root, entered, present, under)
 
     anew = anew or store.meta(_PIPELINE_KEY) != PIPELINE
     irreplaceable = _read_by_lost_ocr(store, root, rules, under) if anew else frozenset()

@@ -33,6 +33,7 @@ from rag_agent.types import Skipped
 __all__ = ["Candidate", "WalkRules", "admit", "check_root", "rules_from", "walk"]
 
 Skip = Callable[[Skipped], None]
+Enter = Callable[[str], None]
 
 
 def rules_from(
@@ -128,13 +129,19 @@ def _home() -> Path | None:
         return None
 
 
-def walk(root: Path, rules: WalkRules, skip: Skip, under: str = "") -> Iterator[Candidate]:
+def _no_matter(path: str) -> None:
+    """Most do not ask which folders are entered."""
+
+
+def walk(
+    root: Path, rules: WalkRules, skip: Skip, under: str = "", enter: Enter = _no_matter
+) -> Iterator[Candidate]:
     """The files below ``root`` that the rules admit, sorted by path; every other goes to ``skip``.
 
     An ignored folder is one entry with a slash at its end, and none when it is the index's own,
     version control's, or one that a tool makes anew (caches, virtual environments). ``under`` is
     a folder or file below the root, as a POSIX path, whose part of the tree is walked. ``root``
-    may be a file.
+    may be a file. ``enter`` is told the path of every folder below the root that is listed.
 
     A folder that cannot be listed is one entry, too, with the slash: nothing is known about what
     lies in it.
@@ -153,14 +160,14 @@ def walk(root: Path, rules: WalkRules, skip: Skip, under: str = "") -> Iterator[
                 skip(reached)
         else:
             admission, folder = reached
-            yield from _below(admission, folder, under, skip)
+            yield from _below(admission, folder, under, skip, enter)
         return
     admission = Admission(real, rules)
     try:
         entries = _listed(str(real))
     except OSError as error:
         raise _unreadable_root(root, error) from error
-    yield from _down(admission, admission.ignore.root, "", entries, skip)
+    yield from _down(admission, admission.ignore.root, "", entries, skip, enter)
 
 
 def admit(root: Path, path: str, rules: WalkRules) -> Candidate | Skipped:
@@ -228,13 +235,16 @@ def _listed(absolute: str) -> list[tuple[str, os.DirEntry[str]]]:
     return listed
 
 
-def _below(admission: Admission, folder: Folder, path: str, skip: Skip) -> Iterator[Candidate]:
+def _below(
+    admission: Admission, folder: Folder, path: str, skip: Skip, enter: Enter
+) -> Iterator[Candidate]:
     try:
         entries = _listed(folder.absolute)
     except OSError as error:
         skip(Skipped(f"{path}/", reasons.UNREADABLE, error.strerror or str(error)))
         return
-    yield from _down(admission, folder, f"{path}/", entries, skip)
+    enter(path)
+    yield from _down(admission, folder, f"{path}/", entries, skip, enter)
 
 
 def _down(
@@ -243,6 +253,7 @@ def _down(
     prefix: str,
     entries: list[tuple[str, os.DirEntry[str]]],
     skip: Skip,
+    enter: Enter,
 ) -> Iterator[Candidate]:
     """All below a folder whose entries are listed. A stack, as trees are deeper than Python's."""
     stack = [(folder, prefix, iter(entries))]
@@ -255,6 +266,7 @@ def _down(
                 if sort == "folder":
                     inside = _entered(admission, folder, path, entry.name, skip)
                     if inside is not None:
+                        enter(path)
                         stack.append((inside[0], f"{path}/", iter(inside[1])))
                         break
                     continue

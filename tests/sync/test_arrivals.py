@@ -61,6 +61,46 @@ def test_a_file_in_a_new_folder_is_found(index: Index, project: Path) -> None:
     assert paths(index, "okapi") == ["d/e/new.md"]
 
 
+def test_a_file_in_a_folder_that_held_nothing_is_found(project: Path) -> None:
+    (project / "empty" / "deep").mkdir(parents=True)
+    (project / "pictures").mkdir()
+    (project / "pictures" / "okapi.bin").write_bytes(b"\x00")
+    with rag_agent.open(project) as index:
+        index.sync(vectors=False)
+        _long_ago(project)
+        (project / "empty" / "deep" / "one.md").write_text("An okapi hides.\n", encoding="utf-8")
+        assert paths(index, "okapi") == ["empty/deep/one.md"]
+        (project / "pictures" / "two.md").write_text("A yak hides.\n", encoding="utf-8")
+        assert paths(index, "yak") == ["pictures/two.md"]
+
+
+def test_a_file_in_a_folder_that_was_made_before_a_search_is_found(
+    index: Index, project: Path
+) -> None:
+    (project / "later" / "deep").mkdir(parents=True)
+    (project / "build" / "deep").mkdir(parents=True)
+    for _ in range(3):  # it is seen, listed, and left alone
+        assert paths(index, "okapi") == []
+    (project / "later" / "deep" / "one.md").write_text("An okapi hides.\n", encoding="utf-8")
+    (project / "build" / "deep" / "two.md").write_text("An okapi, too.\n", encoding="utf-8")
+    assert paths(index, "okapi") == ["later/deep/one.md"]
+    (project / "later" / "two.md").write_text("A yak hides.\n", encoding="utf-8")
+    assert paths(index, "yak") == ["later/two.md"]
+
+
+def test_in_a_tree_of_very_many_folders_those_with_documents_are_looked_at(
+    index: Index, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        (project / f"pictures{number}").mkdir()
+        (project / f"pictures{number}" / "okapi.bin").write_bytes(b"\x00")
+    index.sync(vectors=False)
+    _long_ago(project)
+    monkeypatch.setattr("rag_agent.sync.arrivals._MOST_FOLDERS", 8)
+    (project / "src" / "new.md").write_text("An okapi hides.\n", encoding="utf-8")
+    assert paths(index, "okapi") == ["src/new.md"]
+
+
 def test_a_renamed_file_is_found_by_its_new_name_only_and_links_follow(
     index: Index, project: Path
 ) -> None:
