@@ -118,6 +118,10 @@ def _declared(data: bytes) -> str | None:
         return None
     encoding = match[1].decode("ascii")
     try:
+        # Read as ASCII, it must read the same in what it declares: files of programs that hold
+        # their text as UTF-16 say so although they are written in another.
+        if match[0].decode(encoding) != match[0].decode("ascii"):
+            return None
         data.decode(encoding)
     except (LookupError, ValueError):  # unknown, not a text encoding, or not true
         return None

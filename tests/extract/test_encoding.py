@@ -87,6 +87,15 @@ def test_nul_characters_are_replaced_and_counted() -> None:
     assert warnings == ("3 NUL characters replaced",)
 
 
+@pytest.mark.parametrize("declared", ["utf-16", "UTF-16LE", "utf-32", "cp037"])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n \n"])  # any number of bytes
+def test_what_was_read_of_a_declaration_contradicts_an_encoding_without_ascii(
+    declared: str, end: str
+) -> None:
+    text = f'<?xml version="1.0" encoding="{declared}"?>\n<name>Un café crème à Orléans</name>{end}'
+    assert decode(text.encode("cp1252"))[0] == text
+
+
 def test_a_lie_about_the_encoding_is_not_believed() -> None:
     text, _ = decode(b"# coding: rot13\n" + GERMAN.encode("latin-1"))
     assert GERMAN in text
