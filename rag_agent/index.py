@@ -55,7 +55,7 @@ def open(path: str | Path = ".", *, environ: Mapping[str, str] | None = None) ->
 
     Nothing is created before something is indexed.
     """
-    base = Path(path).expanduser().resolve()
+    base = paths.expanded(os.fspath(path)).resolve()
     folder, scope = paths.store_folder(base, os.environ if environ is None else environ)
     return Index(base, folder, scope)
 

@@ -99,6 +99,15 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
+def expanded(name: str) -> Path:
+    """What a person or a variable names, with ``~`` and ``~user`` replaced where they begin it.
+
+    Not by Path.expanduser, which raises for a user who does not exist, and takes ``./~``, a file of
+    that name, for the home folder.
+    """
+    return Path(os.path.expanduser(name))  # noqa: PTH111
+
+
 def database(folder: Path) -> Path:
     """The index file of a store: ``rag.db``, or ``rag_agent.db`` beside another program's.
 

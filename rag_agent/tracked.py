@@ -38,11 +38,16 @@ def portable(tracked: Sequence[Path], project: Path | None) -> tuple[str, ...]:
     """As config.json keeps them: relative inside the project folder, so that it can be moved."""
     project = project and project.resolve()
     return tuple(
-        path.relative_to(project).as_posix()
+        _inside(path.relative_to(project).as_posix())
         if project is not None and path.is_relative_to(project)
         else str(path)
         for path in tracked
     )
+
+
+def _inside(name: str) -> str:
+    """A path of the project that is read as one: ``~`` alone would be the home folder."""
+    return f"./{name}" if name.startswith("~") else name
 
 
 def with_path(tracked: Sequence[Path], target: Path) -> tuple[Path, ...]:

@@ -14,7 +14,7 @@ import rag_agent
 from rag_agent.commands import VERBS, Result, slash
 from rag_agent.commands.layout import plain
 from rag_agent.commands.parsing import Usage, parse
-from rag_agent.errors import ConfigError, QueryError, StoreMissing, WalkError
+from rag_agent.errors import ConfigError, QueryError, StoreError, StoreMissing, WalkError
 from rag_agent.progress import Progress, silent
 
 PARSER = '''\
@@ -67,6 +67,23 @@ def test_index_says_what_it_did(project: Path) -> None:
     line = plain(result.text).split("\n")[0]
     assert line.startswith("✅ Indexed 3 files (3 chunks) · 0 unchanged · 3 vectors · ")
     assert line.endswith("s · tracking 1 path(s) · project store")
+
+
+def test_a_tilde_stands_for_a_home_folder_only_where_there_is_one_and_it_comes_first(
+    project: Path, home: Path
+) -> None:
+    for folder in (project / "~", home / "notes"):
+        folder.mkdir()
+        (folder / "one.md").write_text("# Notes\n", encoding="utf-8")
+    with pytest.raises(WalkError, match="~nosuchuser does not exist"):
+        run("index", "~nosuchuser")
+    for verb, problem in (("import", "cannot be read"), ("export", "cannot be written")):
+        run("index", "--no-vectors", "./~")
+        with pytest.raises(StoreError, match=f"~nosuchuser/x {problem}"):
+            run(verb, "~nosuchuser/x")
+    assert data("status")["tracked_paths"] == (str(project / "~"),)
+    run("index", "--no-vectors", "~/notes")
+    assert data("status")["tracked_paths"] == (str(project / "~"), str(home / "notes"))
 
 
 def test_a_second_index_finds_nothing_changed(project: Path) -> None:

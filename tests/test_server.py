@@ -237,7 +237,7 @@ async def test_a_changed_file_is_found_as_it_is_now(folder: Path) -> None:
         ({"path": "missing"}, "missing"),
         ({"path": "/"}, "/"),
         ({"path": "a\0b"}, "is no path"),
-        ({"path": "~nosuchuser/x"}, "is no path"),
+        ({"path": "~nosuchuser/x"}, "~nosuchuser/x does not exist"),
         ({"paths": "x"}, "paths"),
         ({"path": 3}, "path"),
     ],

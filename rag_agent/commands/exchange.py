@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from rag_agent.commands.layout import by_reason, counted, one_line, size, styled
 from rag_agent.commands.registry import GOES_ON, Argument, Opener, Result, verb
 from rag_agent.errors import StoreError
+from rag_agent.paths import expanded
 from rag_agent.progress import Report
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def export(open_index: Opener, arguments: Namespace, report: Report) -> Result:
             _write(lines, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             raise SystemExit(0)  # what else there is to say would be among the lines
-        path = Path(arguments.file).expanduser()
+        path = expanded(arguments.file)
         with _replacing(path) as stream:
             end = json.loads(_write(lines, stream))
         others = opened.status().other_models if arguments.vectors else {}
@@ -168,7 +169,7 @@ def _reading(file: str) -> Iterator[BinaryIO]:
     if file == _STANDARD:
         yield sys.stdin.buffer
         return
-    path = Path(file).expanduser()
+    path = expanded(file)
     try:
         stream = path.open("rb")
     except OSError as error:

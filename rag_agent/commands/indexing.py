@@ -38,7 +38,7 @@ _WARNINGS_SHOWN = 5
 )  # fmt: skip
 def index(open_index: Opener, arguments: Namespace, report: Report) -> Result:
     """Index a path and remember it."""
-    path = Path(arguments.path).expanduser()
+    path = arguments.path
     with open_index() as opened:
         done = opened.sync(
             path, report=report, force=arguments.force, vectors=not arguments.no_vectors

@@ -12,6 +12,7 @@ from rag_agent.commands.layout import one_line, plain, printable
 from rag_agent.commands.parsing import Call, Usage, parse
 from rag_agent.commands.registry import VERBS, Opener, Result
 from rag_agent.errors import RagError
+from rag_agent.paths import expanded
 from rag_agent.progress import Progress, Report
 
 PROGRAM = "/rag"
@@ -142,9 +143,9 @@ def _sensible(before: list[str], word: str) -> bool:
 def _paths(current: str, base: Path) -> list[str]:
     """Files and folders that begin like this, below ``base`` where the path is relative."""
     folder, _, start = current.rpartition("/")
-    inside = base / Path(folder + "/" if current.startswith("/") and not folder else folder)
+    inside = base / expanded(folder + "/" if current.startswith("/") and not folder else folder)
     try:
-        entries = sorted(inside.expanduser().iterdir(), key=lambda p: (not p.is_dir(), p.name))
+        entries = sorted(inside.iterdir(), key=lambda p: (not p.is_dir(), p.name))
     except (OSError, RuntimeError, ValueError):
         return []
     prefix = f"{folder}/" if folder or current.startswith("/") else ""

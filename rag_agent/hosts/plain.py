@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_agent.hosts.types import Edit, Entry, Host, OwnFile, Place
+from rag_agent.paths import expanded
 
 _START_TIMEOUT = 30_000  # ms to list the tools; Python's first start compiles its files
 _TOOL_TIMEOUT = 600  # s; an index of a large project
@@ -41,7 +42,7 @@ def _extension(place: Place, name: str, file: str) -> Path:
 def _named(place: Place, variable: str, otherwise: str) -> Path:
     """The folder that a variable names, else one in the home folder."""
     named = place.environ.get(variable)
-    return Path(named).expanduser() if named else place.home / otherwise
+    return expanded(named) if named else place.home / otherwise
 
 
 def _host(

@@ -19,6 +19,7 @@ from rag_agent.commands.health import status_data
 from rag_agent.commands.layout import by_reason, counted, duration
 from rag_agent.context.fence import one_line
 from rag_agent.errors import StoreBusy, WalkError
+from rag_agent.paths import expanded
 from rag_agent.server.bridge import Bridge, ShowProgress
 from rag_agent.server.job import Job, is_set
 from rag_agent.server.reader import Reader
@@ -218,8 +219,8 @@ def _target(base: Path, path: str) -> Path:
     named = path.strip().removeprefix("@") or "."
     try:
         named.encode("utf-8")
-        return (base / Path(named).expanduser()).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # an unknown ~user, NUL, half a character
+        return (base / expanded(named)).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, NUL, half a character
         raise WalkError(
             f"{named[:200]!r} is no path ({error}); name a folder or file of this project"
         ) from error

@@ -345,3 +345,23 @@ def test_what_a_colleague_set_up_before_is_taken_out_and_not_put_back(
     install(host, mine, state_folder())
     uninstall(host, mine, state_folder())
     assert state(host, mine) == "no"
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "GEMINI_CLI_HOME",
+        "PI_CODING_AGENT_DIR",
+        "XDG_CONFIG_HOME",
+        "CLINE_DIR",
+    ],
+)
+def test_a_variable_that_names_a_user_who_does_not_exist_keeps_no_host_from_its_edits(
+    variable: str, tmp_path: Path
+) -> None:
+    place = Place("user", tmp_path, tmp_path, {variable: "~nosuchuser/here"}, PROGRAM)
+    for name in hosts.names():
+        host = hosts.get(name)
+        assert "user" not in host.scopes or host.edits(place)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_agent.hosts.types import Edit, Entry, Host, Item, OwnFile, Place
+from rag_agent.paths import expanded
 
 MARKETPLACE = Path(__file__).parent / "marketplace"
 PLUGIN = MARKETPLACE / "plugins" / "rag-agent"
@@ -36,7 +37,7 @@ def _edits(place: Place) -> Sequence[Edit]:
 
 def _user(place: Place) -> list[Edit]:
     named = place.environ.get("CLAUDE_CONFIG_DIR")
-    folder = Path(named).expanduser() if named else place.home / ".claude"
+    folder = expanded(named) if named else place.home / ".claude"
     copy = folder / _PROGRAM
     files = sorted(path for path in MARKETPLACE.rglob("*") if path.is_file())
     source = {"source": {"source": "directory", "path": str(copy)}}

@@ -14,6 +14,7 @@ from typing import Any
 
 from rag_agent.hosts import shell
 from rag_agent.hosts.types import Edit, Entry, Host, Item, OwnFile, Place
+from rag_agent.paths import expanded
 
 _SKILL = Path(__file__).parent / "SKILL.md"
 _MARK = " hook codex"
@@ -30,7 +31,7 @@ def _folder(place: Place) -> Path:
     if place.scope == "project":
         return place.project / ".codex"
     named = place.environ.get("CODEX_HOME")
-    return Path(named).expanduser() if named else place.home / ".codex"
+    return expanded(named) if named else place.home / ".codex"
 
 
 def _edits(place: Place) -> Sequence[Edit]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from rag_agent.hosts import shell
 from rag_agent.hosts.types import Edit, Entry, Host, Item, OwnFile, Place
+from rag_agent.paths import expanded
 from rag_agent.version import __version__
 
 _COMMAND = Path(__file__).parent / "rag.toml"
@@ -37,7 +38,7 @@ def _settings_folder(place: Place) -> Path:
     if place.scope == "project":
         return place.project / ".gemini"
     named = place.environ.get("GEMINI_CLI_HOME")
-    return (Path(named).expanduser() if named else place.home) / ".gemini"
+    return (expanded(named) if named else place.home) / ".gemini"
 
 
 def _edits(place: Place) -> Sequence[Edit]:

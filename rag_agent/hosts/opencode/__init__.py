@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rag_agent.hosts.types import Edit, Entry, Host, OwnFile, Place
+from rag_agent.paths import expanded
 
 _PLUGIN = Path(__file__).parent / "rag-agent.js"
 _COMMAND = Path(__file__).parent / "rag.md"
@@ -36,7 +37,7 @@ def _edits(place: Place) -> Sequence[Edit]:
 def _user(place: Place) -> tuple[Path, Path]:
     """The file of settings that opencode itself would change, and the folder of plugins."""
     named = place.environ.get("XDG_CONFIG_HOME")
-    folder = (Path(named).expanduser() if named else place.home / ".config") / "opencode"
+    folder = (expanded(named) if named else place.home / ".config") / "opencode"
     return _existing(folder, "opencode.jsonc", "opencode.json", "config.json"), folder
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rag_agent.hosts.types import Edit, Host, Item, OwnFile, Place
+from rag_agent.paths import expanded
 
 PACKAGE = Path(__file__).parent / "package"
 _FOLDER = "rag-agent"
@@ -21,7 +22,7 @@ def _settings_folder(place: Place) -> Path:
     if place.scope == "project":
         return place.project / ".pi"
     named = place.environ.get("PI_CODING_AGENT_DIR")
-    return Path(named).expanduser() if named else place.home / ".pi" / "agent"
+    return expanded(named) if named else place.home / ".pi" / "agent"
 
 
 def _edits(place: Place) -> Sequence[Edit]:
