@@ -137,6 +137,27 @@ def test_while_another_process_writes_a_moved_hit_is_relocated_and_a_lost_one_le
         assert any("left out" in note for note in results.notes)
 
 
+def test_a_hit_that_has_become_another_chunk_keeps_the_path_it_is_shown_by(
+    tmp_path: Path,
+) -> None:
+    lines = "\n".join(f"harbour line {number} of the gate" for number in range(12))
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"# A\n\n{lines}\n", encoding="utf-8")
+        lines = "words of another kind"
+    (tmp_path / "project").mkdir()
+    with rag_agent.open(tmp_path / "project") as index:
+        for name in ("one", "two"):
+            index.sync(tmp_path / name, vectors=False)
+        grown = tmp_path / "one" / "a.md"
+        grown.write_text(grown.read_text(encoding="utf-8") + "more\n", encoding="utf-8")
+        with WriteLock(index.folder):
+            hit = index.search("harbour gate").hits[0]
+        assert hit.stale
+        assert hit.chunk.text.endswith("more")
+        assert hit.chunk.path == hit.path == grown.as_posix()
+
+
 def test_a_copy_of_the_tree_elsewhere_embeds_nothing(project: Path, tmp_path: Path) -> None:
     with rag_agent.open(project) as index:
         first_time = index.sync()

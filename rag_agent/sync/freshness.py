@@ -149,7 +149,8 @@ def _relocated(hit: Hit, rules: WalkRules) -> Hit | None:
     if best is None:
         return None
     more = tuple(m for m in (_moved(c, lines) for c in hit.more) if m is not None)
-    return replace(hit, chunk=best, more=more, stale=True)
+    # The path as hits show it, which in an index of several roots is not the one below its root.
+    return replace(hit, chunk=replace(best, path=hit.chunk.path), more=more, stale=True)
 
 
 def _moved(stored: Chunk, current: dict[str, Chunk]) -> Chunk | None:
