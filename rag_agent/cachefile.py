@@ -151,7 +151,10 @@ def _today() -> int:
 def _open(path: Path, what: str) -> apsw.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Made before SQLite would, whose new files everybody may read. Its logs take the mode over.
-    os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    # One that is there is not opened: to close it would end the locks that another connection of
+    # this process has on it (https://sqlite.org/howtocorrupt.html, 2.2).
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600))
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)

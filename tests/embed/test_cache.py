@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rag_agent import cachefile
+from rag_agent.cachefile import CacheFile
 from rag_agent.embed import EmbeddingCache, cache
 
 MODEL = "model@1"
@@ -248,3 +250,24 @@ def test_a_cache_from_the_future_is_not_touched(
     future = apsw.Connection(str(path))
     assert future.pragma("user_version") == 99
     future.close()
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="Linux lists the locks of processes")
+def test_a_second_cache_of_the_process_does_not_take_sqlites_locks_of_the_first(
+    tmp_path: Path,
+) -> None:
+    first = CacheFile(tmp_path / "some.db", "vector", "some cache", 1 << 20)
+    first.put([(b"one", b"1")])
+    held = _locks(tmp_path / "some.db")
+    second = CacheFile(tmp_path / "some.db", "vector", "some cache", 1 << 20)
+    assert second.get([b"one"]) == {b"one": b"1"}
+    second.close()
+    assert held
+    assert _locks(tmp_path / "some.db") >= held
+    first.close()
+
+
+def _locks(file: Path) -> set[str]:
+    inode, mine = file.stat().st_ino, f" {os.getpid()} "
+    rows = Path("/proc/locks").read_text(encoding="utf-8").splitlines()
+    return {row.partition(": ")[2] for row in rows if mine in row and f":{inode} " in row}
