@@ -123,20 +123,14 @@ def load(folder: Path) -> Config:
     return _checked(_read(path), path)
 
 
-def save(folder: Path, config: Config) -> None:
-    """Write settings that differ from the file; its other keys and their order stay.
-
-    Raises:
-        ConfigError: a value cannot be used, or the file does not parse; it is then left as it is.
-    """
-    _write(folder, as_json(config))
-
-
 def update(folder: Path, changes: Mapping[str, Any]) -> Config:
     """Change settings by their names in ``Config`` and return all; safe against other writers.
 
+    Values that differ from the file are written; its other keys and their order stay.
+
     Raises:
-        ConfigError: as ``save``, or a name is unknown.
+        ConfigError: a name is unknown, a value cannot be used, or the file does not parse; it is
+            then left as it is.
     """
     known = {item.name: key_of(item) for item in fields(Config)}
     unknown = [name for name in changes if name not in known]

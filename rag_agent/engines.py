@@ -24,6 +24,14 @@ class Engines:
         self._embedders: LatestModel[Embedder] = LatestModel(load)
         self._rerankers: LatestModel[Reranker] = LatestModel(load_reranker)
         self._cache: EmbeddingCache | None = None
+        self._texts: dict[bool, TextCache] = {}
+
+    def close(self) -> None:
+        """Close the files of the caches; whoever asks for one opens it again."""
+        if self._cache is not None:
+            self._cache.close()
+        for texts in self._texts.values():
+            texts.close()
 
     @property
     def embedder(self) -> LateModel[Embedder]:
@@ -60,7 +68,9 @@ class Engines:
     def texts(self, *, trusted: bool = True) -> TextCache | None:
         """None where no folder is known that a cache might lie in: words need none."""
         try:
-            return TextCache(paths.cache_folder(), trusted=trusted)
+            if trusted not in self._texts:
+                self._texts[trusted] = TextCache(paths.cache_folder(), trusted=trusted)
+            return self._texts[trusted]
         except ConfigError as error:
             _log.info("no text cache: %s", error)
             return None

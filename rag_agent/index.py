@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,8 +43,6 @@ from rag_agent.types import (
 if TYPE_CHECKING:
     from rag_agent.exchange import ImportReport
 
-_log = logging.getLogger(__name__)
-
 _MORE_WAIT = "more new files wait to be read: run `rag-agent refresh`"
 _NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index`"
 
@@ -86,8 +83,9 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Close the index file; the next call opens it again."""
+        """Close the index file and the caches; the next call opens them again."""
         self._files.close()
+        self._engines.close()
 
     @property
     def folder(self) -> Path:

@@ -68,7 +68,7 @@ _CONFIGS = st.builds(Config, **{item.name: _VALUES[str(item.type)] for item in f
 @given(changed=_CONFIGS)
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_settings_come_back_as_they_were_saved(changed: Config, tmp_path: Path) -> None:
-    config.save(tmp_path, changed)
+    config.update(tmp_path, asdict(changed))
     assert config.load(tmp_path) == changed
 
 
@@ -158,12 +158,8 @@ def test_a_broken_file_is_an_error_and_never_overwritten(
     with pytest.raises(ConfigError, match=hint) as raised:
         config.load(tmp_path)
     assert str(path) in str(raised.value)
-    for write in (
-        lambda: config.save(tmp_path, Config(rag_top_k=9)),
-        lambda: config.update(tmp_path, {"rag_top_k": 9}),
-    ):
-        with pytest.raises(ConfigError):
-            write()
+    with pytest.raises(ConfigError):
+        config.update(tmp_path, {"rag_top_k": 9})
     assert path.read_text(encoding="utf-8") == text
 
 
@@ -190,7 +186,8 @@ def test_unknown_keys_and_the_order_survive(tmp_path: Path) -> None:
         tmp_path,
         '{"mine": {"deep": [1, "ü"]}, "ragTopK": 7, "ragAlpha": 0.3, "reranker": null}',
     )
-    config.save(tmp_path, replace(config.load(tmp_path), rag_alpha=0.4, rag_enabled=False))
+    changed = replace(config.load(tmp_path), rag_alpha=0.4, rag_enabled=False)
+    config.update(tmp_path, asdict(changed))
     saved = json.loads(path.read_text(encoding="utf-8"))
     assert list(saved.items()) == [
         ("mine", {"deep": [1, "ü"]}),
@@ -203,12 +200,12 @@ def test_unknown_keys_and_the_order_survive(tmp_path: Path) -> None:
 
 
 def test_a_default_that_was_never_written_is_not_pinned(tmp_path: Path) -> None:
-    config.save(tmp_path, Config(rag_top_k=9))
+    config.update(tmp_path, asdict(Config(rag_top_k=9)))
     assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8")) == {"ragTopK": 9}
 
 
 def test_an_unusable_value_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    config.save(tmp_path, Config(rag_top_k=9))
+    config.update(tmp_path, {"rag_top_k": 9})
     with pytest.raises(ConfigError, match="ragAlpha must be"):
         config.update(tmp_path, {"rag_alpha": 2})
     with pytest.raises(ConfigError, match="unknown setting 'alpha'; settings: rag_enabled"):
@@ -217,7 +214,7 @@ def test_an_unusable_value_is_refused_before_anything_is_written(tmp_path: Path)
 
 
 def test_update_returns_all_settings_and_touches_only_what_it_was_told(tmp_path: Path) -> None:
-    config.save(tmp_path, Config(rag_top_k=9))
+    config.update(tmp_path, {"rag_top_k": 9})
     changed = config.update(tmp_path, {"tracked_paths": ("/a",)})
     assert changed == config.load(tmp_path) == Config(rag_top_k=9, tracked_paths=("/a",))
 
@@ -264,7 +261,7 @@ def test_the_permissions_of_the_file_stay(tmp_path: Path) -> None:
 def test_a_store_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     file = _write(tmp_path, "{}")
     with pytest.raises(ConfigError, match=r"config\.json"):
-        config.save(file, Config(rag_top_k=9))
+        config.update(file, {"rag_top_k": 9})
 
 
 def test_every_setting_can_be_shown_as_json() -> None:

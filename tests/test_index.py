@@ -17,6 +17,7 @@ from rag_agent.progress import Progress
 from rag_agent.sync import freshness
 from rag_agent.sync.lock import WriteLock
 
+FORMATS = Path(__file__).resolve().parent.parent / "fixtures" / "formats"
 PARSER = '''\
 def parse_query(text):
     """Turn a query string such as a=1&b=2 into a dictionary."""
@@ -644,6 +645,27 @@ def test_asking_whose_database_it_is_does_not_take_sqlites_locks_away(project: P
     assert len(after) == len(before)
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="Linux lists open files")
+def test_an_index_that_is_closed_keeps_no_file_open(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copy(FORMATS / "survey.pdf", project)
+    with rag_agent.open(project) as index:
+        index.sync()
+        assert {"rag.db", "embeddings.db"} <= {path.name for path in _open_below(tmp_path)}
+    assert _open_below(tmp_path) == set()
+    assert index.search("parse a query string").hits  # and all is opened again
+    index.close()
+    assert _open_below(tmp_path) == set()
+
+
+def _open_below(folder: Path) -> set[Path]:
+    handles = list(Path("/proc/self/fd").iterdir())
+    targets = {handle.readlink() for handle in handles if handle.is_symlink()}
+    return {path for path in targets if path.is_relative_to(folder)}
+
+
 def _note(folder: Path, name: str, tag: str) -> None:
     text = f"---\ntags: [{tag}]\n---\nHow the harbour pump is sealed, {name}.\n"
     (folder / f"{name}.md").write_text(text, encoding="utf-8")
@@ -769,9 +791,8 @@ def test_what_a_page_says_of_itself_is_known_to_filters(where: str, project: Pat
 
 
 def test_a_page_of_a_pdf_is_searched_alone(project: Path) -> None:
-    formats = Path(__file__).resolve().parent.parent / "fixtures" / "formats"
-    shutil.copy(formats / "survey.pdf", project / "survey.pdf")
-    begins = extract((formats / "survey.pdf").read_bytes(), "survey.pdf").pages
+    shutil.copy(FORMATS / "survey.pdf", project / "survey.pdf")
+    begins = extract((FORMATS / "survey.pdf").read_bytes(), "survey.pdf").pages
     with rag_agent.open(project) as index:
         index.sync()
         for page in (1, 2, 3):

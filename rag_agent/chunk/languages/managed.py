@@ -73,9 +73,6 @@ def _kotlin_companion(node: Node, text: Text) -> Found | None:
     return Found("type", "companion object", (name,))
 
 
-_SWIFT_WORDS = ("class", "struct", "enum", "actor", "extension")
-
-
 def _swift_type(node: Node, text: Text) -> Found | None:
     word = text(node.child_by_field_name("declaration_kind")) or "class"
     kind = "implementation" if word == "extension" else "type"
