@@ -33,6 +33,9 @@ class StoreError(RagError):
     """The index file cannot be used as asked."""
 
 
+NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index`"
+
+
 class StoreMissing(StoreError):
     """Nothing has been indexed yet."""
 

@@ -17,7 +17,7 @@ from rag_agent.catching_up import CatchingUp
 from rag_agent.config import Config
 from rag_agent.context import build_context
 from rag_agent.engines import Engines
-from rag_agent.errors import EmbedError, StoreMissing
+from rag_agent.errors import NOTHING_INDEXED, EmbedError, StoreMissing
 from rag_agent.progress import Report, silent
 from rag_agent.related import relate, starts_of, with_addresses
 from rag_agent.search import SearchOptions, search
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from rag_agent.exchange import ImportReport
 
 _MORE_WAIT = "more new files wait to be read: run `rag-agent refresh`"
-_NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index`"
 
 
 def open(path: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> Index:
@@ -253,7 +252,7 @@ class Index:
 
         store = self._files.reader()
         if store is None:
-            raise StoreMissing(_NOTHING_INDEXED)
+            raise StoreMissing(NOTHING_INDEXED)
         fingerprint = None
         if vectors:
             embedder = self._engines.embedder.get()
@@ -285,7 +284,7 @@ class Index:
         store = self._files.reader()
         if store is None:
             return SearchResults(
-                query, "lexical", (), 0.0, (_NOTHING_INDEXED,), nothing_indexed=True
+                query, "lexical", (), 0.0, (NOTHING_INDEXED,), nothing_indexed=True
             )
         waits = not hurried and self._catching_up.look(store)
         settings, model = self.config, self._engines.embedder
@@ -330,7 +329,7 @@ class Index:
         """
         store = self._files.reader()
         if store is None:
-            return Related(str(path), line, (), 0, (), "lexical", notes=(_NOTHING_INDEXED,))
+            return Related(str(path), line, (), 0, (), "lexical", notes=(NOTHING_INDEXED,))
         self._catching_up.look(store)
         relating = partial(
             relate,
@@ -428,5 +427,5 @@ class Index:
     def _why_empty(self) -> str:
         """What to do where there is an index with nothing in it."""
         if not self.tracked_paths:
-            return _NOTHING_INDEXED
+            return NOTHING_INDEXED
         return "the index is empty; run `rag-agent refresh` to fill it again"

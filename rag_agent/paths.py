@@ -108,6 +108,18 @@ def expanded(name: str) -> Path:
     return Path(os.path.expanduser(name))  # noqa: PTH111
 
 
+def program(name: str) -> str | None:
+    """Where a program of the system lies, or None.
+
+    Never in the current folder, where Windows looks first: that may be a stranger's.
+    """
+    import shutil  # not for a hook
+
+    folders = [folder for folder in os.get_exec_path() if Path(folder).is_absolute()]
+    found = shutil.which(name, path=os.pathsep.join(folders))
+    return found if found and Path(found).is_absolute() else None
+
+
 def database(folder: Path) -> Path:
     """The index file of a store: ``rag.db``, or ``rag_agent.db`` beside another program's.
 

@@ -55,3 +55,9 @@ def with_path(tracked: Sequence[Path], target: Path) -> tuple[Path, ...]:
     if any(target.is_relative_to(known) for known in tracked):
         return tuple(tracked)
     return (*(known for known in tracked if not known.is_relative_to(target)), target)
+
+
+def place_in(followed: Sequence[Path], path: Path) -> tuple[Path, str]:
+    """The one of these that a path is or lies below, and its POSIX path there, "" for itself."""
+    base = next(root for root in followed if path.is_relative_to(root))
+    return base, "" if base == path else path.relative_to(base).as_posix()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import skipped_data
 from rag_agent.commands.layout import by_reason, counted, duration, one_line, styled
-from rag_agent.commands.registry import GOES_ON, NOTHING_INDEXED, Argument, Opener, Result, verb
-from rag_agent.errors import StoreMissing
+from rag_agent.commands.registry import GOES_ON, Argument, Opener, Result, verb
+from rag_agent.errors import NOTHING_INDEXED, StoreMissing
 from rag_agent.progress import Report
 
 if TYPE_CHECKING:

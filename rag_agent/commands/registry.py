@@ -95,8 +95,6 @@ class Verb:
         return " ".join([self.name, *(argument.usage for argument in self.arguments)])
 
 
-NOTHING_INDEXED = "nothing is indexed here yet; run `rag-agent index`"
-
 GOES_ON = "the same command goes on from there"
 """What most of the long work ``resumes`` by."""
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import related_data
 from rag_agent.commands.layout import counted, one_line, styled
-from rag_agent.commands.registry import NOTHING_INDEXED, Argument, Opener, Result, verb
+from rag_agent.commands.registry import Argument, Opener, Result, verb
 from rag_agent.commands.searching import whole_number
+from rag_agent.errors import NOTHING_INDEXED
 from rag_agent.progress import Report
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from rag_agent.commands.data import hit_data, search_data
 from rag_agent.commands.layout import counted, one_line, preview, styled
-from rag_agent.commands.registry import NOTHING_INDEXED, Argument, Opener, Result, verb
+from rag_agent.commands.registry import Argument, Opener, Result, verb
+from rag_agent.errors import NOTHING_INDEXED
 from rag_agent.progress import Report
 from rag_agent.store.grammar import GRAMMAR
 

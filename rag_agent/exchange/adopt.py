@@ -17,6 +17,7 @@ from rag_agent.sync import reasons
 from rag_agent.sync.sync import PIPELINE, note_pipeline, source_of, sync_file
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import WalkRules, admit, check_root
+from rag_agent.tracked import place_in
 from rag_agent.types import Root, Skipped, Source
 
 CHANGED = "changed since"
@@ -85,8 +86,7 @@ def places_in(
         if folder is None:
             places.append(None)
             continue
-        base = next(root for root in followed if folder.is_relative_to(root))
-        under = "" if base == folder else folder.relative_to(base).as_posix()
+        base, under = place_in(followed, folder)
         places.append(Place(store.add_root(str(base)), under))
     return places
 

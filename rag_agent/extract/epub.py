@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from xml.etree.ElementTree import Element
 
 from rag_agent.errors import ExtractError
-from rag_agent.extract.archive import open_archive
+from rag_agent.extract.archive import ENCRYPTED, open_archive
 from rag_agent.extract.encoding import decode
 from rag_agent.extract.html import to_markdown
 from rag_agent.extract.markdown import title_and_links
@@ -48,7 +48,7 @@ def read(data: bytes, path: str) -> Document:
             continue
         page = _resolved(place, item.get("href", ""))
         if page in locked:
-            raise ExtractError(path, "encrypted", "the book is under digital rights management")
+            raise ExtractError(path, ENCRYPTED, "the book is under digital rights management")
         if page not in parts:
             warnings[f"a chapter is missing: {page}"] = None
             continue

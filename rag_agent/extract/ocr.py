@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
+from rag_agent import paths
 from rag_agent.extract.layout.sheet import Font, Run, Sheet
 
 NEEDED = "needs OCR"
@@ -112,12 +111,8 @@ def tesseract(rules: OcrRules) -> Tesseract | None:
 
 
 def find() -> str | None:
-    """Where tesseract is, or None.
-
-    Never in the current folder, where Windows looks first: that may be a stranger's.
-    """
-    folders = [folder for folder in os.get_exec_path() if Path(folder).is_absolute()]
-    return shutil.which("tesseract", path=os.pathsep.join(folders))
+    """Where tesseract is, or None."""
+    return paths.program("tesseract")
 
 
 def state(rules: OcrRules) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from rag_agent import paths
 from rag_agent.masking import mask
 from rag_agent.store.commits import MOST_FILES
 from rag_agent.store.records import Commit
@@ -67,14 +67,8 @@ class GitProblem(Exception):
 
 
 def find_git() -> str | None:
-    """The git program, None where there is none that runs without asking.
-
-    Never one in the current folder, where Windows looks first: that may be a stranger's.
-    """
-    folders = [folder for folder in os.get_exec_path() if Path(folder).is_absolute()]
-    found = shutil.which("git", path=os.pathsep.join(folders))
-    if found is None or not Path(found).is_absolute():
-        return None
+    """The git program, None where there is none that runs without asking."""
+    found = paths.program("git")
     if sys.platform == "darwin" and found == "/usr/bin/git" and not _has_developer_tools():
         return None
     return found

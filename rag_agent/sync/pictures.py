@@ -25,6 +25,7 @@ from rag_agent.sync.retries import Retries
 from rag_agent.sync.sync import read_document
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import Candidate, WalkRules, admit
+from rag_agent.tracked import place_in
 from rag_agent.types import Coverage, Document, Root, Skipped, Source, SyncReport
 
 _WAITING = frozenset((NEEDED, PICTURES))
@@ -55,8 +56,7 @@ def read_pictures(
     roots = {root.path: root for root in store.roots()}
     skipped: list[Skipped] = []
     for target in targets:
-        base = next(root for root in followed if target.is_relative_to(root))
-        under = "" if base == target else target.relative_to(base).as_posix()
+        base, under = place_in(followed, target)
         root = roots.get(str(base))
         if root is None:
             continue

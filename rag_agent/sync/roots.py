@@ -11,6 +11,7 @@ from rag_agent.store import Store
 from rag_agent.sync.sync import finish, is_emptied, sync_documents
 from rag_agent.sync.texts import TextCache
 from rag_agent.sync.walk import WalkRules, check_root
+from rag_agent.tracked import place_in
 from rag_agent.types import SyncReport
 
 _EMPTIED = (
@@ -45,8 +46,7 @@ def sync_roots(
     known = {root.path for root in store.roots()}
     complete = len(targets) == len(followed)
     for target in targets:
-        base = next(root for root in followed if target.is_relative_to(root))
-        under = "" if base == target else target.relative_to(base).as_posix()
+        base, under = place_in(followed, target)
         complete = complete and not under
         try:
             if str(base) not in known:

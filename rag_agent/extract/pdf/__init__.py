@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rag_agent.errors import ExtractError
+from rag_agent.extract.archive import ENCRYPTED, WITHOUT_PASSWORD
 from rag_agent.extract.layout.headings import Bookmark
 from rag_agent.extract.layout.sheet import Sheet
 from rag_agent.extract.layout.writing import write
@@ -68,8 +69,7 @@ def _read(data: bytes, path: str, program: Tesseract | None, rules: OcrRules) ->
         pdf = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            fix = "it needs a password; save a copy without one"
-            raise ExtractError(path, "encrypted", fix) from error
+            raise ExtractError(path, ENCRYPTED, WITHOUT_PASSWORD) from error
         raise ExtractError(path, "cannot be parsed", str(error)) from error
     with pdf:
         pages = [_page(pdf, number) for number in range(len(pdf))]
