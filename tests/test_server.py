@@ -553,3 +553,18 @@ async def test_the_end_of_the_connection_ends_the_work(folder: Path) -> None:
     async with connected(patience=0.0) as client:
         await call(client, "rag_index")
     assert not [t for t in threading.enumerate() if t.name in ("indexing", "queries")]
+
+
+async def test_an_index_of_a_folder_that_became_empty_tells_its_warning(
+    folder: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "harbour.md").write_text("# Harbour\n\nShips moor at the quay.\n", encoding="utf-8")
+    async with connected() as client:
+        await call(client, "rag_index", path=str(notes))
+        (notes / "harbour.md").unlink()
+        nothing, warning = (await call(client, "rag_index", path=str(notes))).split("\n")
+        assert nothing.startswith("No indexable files found in ")
+        assert warning.startswith("warning: ")
+        assert "notes" in warning

@@ -239,7 +239,7 @@ _DATA: tuple[tuple[str, str], ...] = (
     ("plantuml", ".puml .plantuml"),
     (
         "properties",
-        # Of .env what sync/secrets.py lets through.
+        # Of .env what secret_files.py lets through.
         ".properties .env.example .env.sample .env.template .env.dist .env.defaults .env.schema"
         " example.env sample.env template.env .tool-versions gradle.properties Procfile",
     ),

@@ -247,14 +247,16 @@ def _progress_text(progress: Progress | None) -> str:
 def _summary(job: Job) -> str:
     done = job.result
     assert done is not None
+    warnings = [f"warning: {one_line(text)}" for text in done.warnings[:_WARNINGS_SHOWN]]
     if not (done.added or done.changed or done.unchanged):
-        return f"No indexable files found in {one_line(job.name)}.{_skipped(done)}"
+        nothing = f"No indexable files found in {one_line(job.name)}.{_skipped(done)}"
+        return "\n".join([nothing, *warnings])
     removed = f", {done.removed:,} removed" if done.removed else ""
     lines = [
         f"Indexed {counted(done.added + done.changed, 'file')} "
         f"({counted(done.chunks, 'chunk')}), {done.unchanged:,} unchanged{removed}, "
         f"in {duration(done.seconds)}.{_skipped(done)}",
-        *(f"warning: {one_line(warning)}" for warning in done.warnings[:_WARNINGS_SHOWN]),
+        *warnings,
     ]
     if done.pending:
         lines.append(

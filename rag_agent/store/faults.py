@@ -11,8 +11,6 @@ import apsw
 from rag_agent.errors import StoreBusy, StoreCorrupt, StoreError
 from rag_agent.store.readonly import connect_readonly
 
-_HEADER = b"SQLite format 3\x00"
-
 # First match wins; apsw's classes for SQLite's result codes do not derive from each other.
 _SENTENCES: tuple[tuple[type[apsw.Error], str], ...] = (
     (
@@ -79,13 +77,7 @@ def _verified(path: Path, error: apsw.Error) -> StoreError:
 
 def _damage(path: Path) -> str | None:
     """The first problem of the file, None when it is sound or could not be checked now."""
-    try:
-        with path.open("rb") as stream:
-            header = stream.read(len(_HEADER))
-    except OSError:
-        return None
-    if header and header != _HEADER:
-        return "it is not an SQLite database"
+    # Not by reading the file itself: to close it would end the locks that this process has on it.
     try:
         connection = connect_readonly(path.absolute())
     except apsw.Error:
@@ -93,7 +85,9 @@ def _damage(path: Path) -> str | None:
     try:
         connection.set_busy_timeout(5000)
         first = connection.execute("PRAGMA integrity_check(1)").get
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except apsw.NotADBError:
+        return "it is not an SQLite database"
+    except apsw.CorruptError as error:
         return str(error)
     except apsw.Error:
         # Busy, or unreadable for now: that is not a failed check.

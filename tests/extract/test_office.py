@@ -266,8 +266,3 @@ def test_every_extra_that_an_error_names_is_one_of_the_package() -> None:
     extras = project["project"]["optional-dependencies"]
     assert set(EXTRAS.values()) <= set(extras)
     assert set(EXTRAS.values()) <= set(re.findall(r"\w+", extras["all"][0]))
-
-
-def test_a_file_without_any_text_says_so() -> None:
-    document = extract(b"<svg><path d='M0 0'/></svg>", "a.svg")
-    assert (document.text, document.warnings) == ("", ("no text in it",))

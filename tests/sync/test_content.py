@@ -9,9 +9,9 @@ import pytest
 
 from rag_agent.extract import extract
 from rag_agent.extract.languages import language_of
+from rag_agent.secret_files import secret_file
 from rag_agent.sync import reasons
 from rag_agent.sync.content import reject, reject_name
-from rag_agent.sync.secrets import secret_file
 
 _CODE = "def answer():\n    return 42\n\n\n" * 50
 
