@@ -14,6 +14,7 @@ from rag_agent.search.columns import Candidates
 from rag_agent.search.definitions import weight_of
 from rag_agent.search.dense import NoReading, Reading
 from rag_agent.search.heads import facts_of
+from rag_agent.search.of_paths import row_of
 from rag_agent.search.pointing import gives_lines, lines_given
 from rag_agent.search.question import Question
 from rag_agent.types import Definition
@@ -46,6 +47,7 @@ def find_candidates(
     commits = store.history_votes(list(question.words))
     chunks = _Chunks(store)
     chunks.add([*found.chunk_ids, *asked])
+    chunks.look_at_paths(question)
     meaning, _ = reading.result()  # until here the question was embedded meanwhile
     if meaning:
         chunks.add(dense.nearest(store, meaning, where))
@@ -92,6 +94,11 @@ class _Chunks:
         self.documents |= documents
         for head in self._store.shown([*documents]).values():
             facts_of(head)  # remembered there
+
+    def look_at_paths(self, question: Question) -> None:
+        """Work out what paths tell of the question, which is remembered with it."""
+        for head in self._store.shown([*self.documents]).values():
+            row_of(question, facts_of(head))
 
     def owners(self) -> NDArray[np.int64]:
         """As ``Store.owners``, of all."""

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from rag_agent.search import lexical
+from rag_agent.search import lexical, of_paths
 from rag_agent.search.columns import Candidates, Floats, Places
 from rag_agent.search.definitions import weight_of, written_as_code
 from rag_agent.search.facts import PLACES, Corpus, Facts
 from rag_agent.search.names import OF_FUNCTION, OF_TYPE, Kinds, Names, Numbers
+from rag_agent.search.of_paths import PathView
 from rag_agent.search.path_classes import CLASSES, PathFacts
 from rag_agent.search.question import Question
 from rag_agent.search.signals import ASKED_FOR, DOCUMENT_WORDS, MEANING, SIGNALS, WORDS
@@ -63,7 +64,7 @@ _SCALES: Mapping[str, Callable[[Floats], Floats]] = {
 def of_all(files: Candidates, corpus: Corpus) -> Columns:
     """What is known of every candidate without reading what its chunks define, not scaled yet."""
     chunks, shortness, plain, depth = np.array([facts.row for facts in files.facts]).T
-    question, shares = files.question, corpus.languages
+    shares = corpus.languages
     return {
         **_of_words(files, chunks),
         **_of_meaning(files),
@@ -73,9 +74,6 @@ def of_all(files: Candidates, corpus: Corpus) -> Columns:
         "file name: short name": shortness,
         "kind of file: plain name": plain,
         "kind of file: depth": depth,
-        "defined names: title": np.array(
-            [question.share_of(facts.title) if facts.title else 0.0 for facts in files.facts]
-        ),
         "folders: path": files.by_path,
         "commits: commits": files.commits,
         "links: link distance": files.near,
@@ -165,27 +163,19 @@ def _of_meaning(files: Candidates) -> Columns:
     }
 
 
-class _View:
-    """A file as signals see it: the rest of its ``Facts`` is gathered when one looks at it."""
+class _View(PathView):
+    """A file as other signals see it: its ``Facts`` are gathered when one looks at them."""
 
-    __slots__ = ("_facts", "_gather", "kind", "path", "question")
+    __slots__ = ("_facts", "_gather")
 
     def __init__(
-        self,
-        question: Question,
-        path: PathFacts,
-        kind: Kind,
-        gather: Callable[[], Facts] | None = None,
+        self, question: Question, path: PathFacts, kind: Kind, gather: Callable[[], Facts]
     ) -> None:
-        self.question = question
-        self.path = path
-        self.kind = kind
+        super().__init__(question, path, kind)
         self._gather = gather
         self._facts: Facts | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if self._gather is None:
-            raise AttributeError(f"this signal cannot be had without {name}")
         if self._facts is None:
             self._facts = self._gather()
         return getattr(self._facts, name)
@@ -207,20 +197,6 @@ def _rows(keys: Sequence[str]) -> dict[str, Callable[[Any], float | None]]:
     return {signal.key: signal.measure for signal in SIGNALS if signal.key in keys}
 
 
-# Nothing but 0 for a path that shares no word with the question, as most do not.
-_SHARED = _rows(
-    [
-        "file name: name covered",
-        "file name: whole name",
-        "file name: question in name",
-        "file name: rarest word",
-        "folders: nearest folder",
-        "folders: all folders",
-        "folders: question in folders",
-        "folders: question in path",
-    ]
-)
-_WRITTEN = _rows(["file name: as written", "file name: with its ending"])
 # The same for all files of one kind whose paths are in the same classes.
 _OF_CLASSES = _rows(
     [
@@ -234,20 +210,8 @@ _OF_CLASSES = _rows(
 
 
 def _of_paths(files: Candidates) -> Columns:
-    question = files.question
-    views = [_View(question, facts.path, facts.kind) for facts in files.facts]
-    sharing = [
-        place
-        for place, facts in enumerate(files.facts)
-        if question.shares(facts.names, facts.beginnings)
-    ]
-    columns = {}
-    for key, measure in _SHARED.items():
-        columns[key] = np.zeros(len(files))
-        columns[key][sharing] = [measure(views[place]) for place in sharing]
-    for key, measure in _WRITTEN.items():
-        columns[key] = np.array([measure(view) for view in views], dtype=np.float64)
-    return columns
+    rows = [of_paths.row_of(files.question, facts) for facts in files.facts]
+    return dict(zip(of_paths.KEYS, np.array(rows, dtype=np.float64).T, strict=True))
 
 
 # Whatever else a question says, it tells the same of all files of one kind and the same classes.
@@ -268,7 +232,7 @@ def _row_of_classes(
     classes: tuple[str, ...], kind: Kind, asked: frozenset[str]
 ) -> tuple[float, ...]:
     words = dict.fromkeys(asked, 1.0)
-    view = _View(Question("", words, words), cast(PathFacts, _Classes(classes)), kind)
+    view = PathView(Question("", words, words), cast(PathFacts, _Classes(classes)), kind)
     return tuple(measure(view) or 0.0 for measure in _OF_CLASSES.values())
 
 
