@@ -49,7 +49,8 @@ _MORE_WAIT = "more new files wait to be read: run `rag-agent refresh`"
 def open(path: str | Path = ".", *, environ: Mapping[str, str] | None = None) -> Index:
     """The index in scope of a folder: ``$PI_RAG_DIR``, else the nearest ``.pi/rag``, else global.
 
-    Nothing is created before something is indexed.
+    Nothing is created before something is indexed; where no index is in scope then, the folder gets
+    a ``.pi/rag`` of its own.
     """
     base = paths.expanded(os.fspath(path)).resolve()
     folder, scope = paths.store_folder(base, os.environ if environ is None else environ)

@@ -52,7 +52,7 @@ class Syncing:
             path = files.base
         # Before anything is created: a path that is refused leaves nothing behind.
         target = None if path is None else check_root(tracking.absolute(path), force=force)
-        notices = tracking.take_over_legacy()
+        notices = (*tracking.take_over_legacy(), *tracking.added(target))
         targets = tracking.add(target)
         followed = tracking.paths
         is_all = set(targets) == set(followed)

@@ -66,6 +66,16 @@ class Tracking:
             self._set((*wanted, *self._left_out))
         return (target,)
 
+    def added(self, target: Path | None) -> tuple[str, ...]:
+        """A sentence where that path is new and lies outside of the project: models ask, too."""
+        project = self.project
+        if target is None or project is None or outside.allowed(project.resolve(), target):
+            return ()
+        return (
+            f"{target} lies outside of the project and is followed from now on; to end that delete "
+            "it from trackedPaths in config.json and run `rag-agent refresh`",
+        )
+
     def portable(self, places: Sequence[Path]) -> tuple[str, ...]:
         """Paths as config.json holds them, which may move along with the project."""
         return tracked.portable(places, self.project)

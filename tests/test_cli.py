@@ -132,6 +132,17 @@ def test_an_error_is_one_line_on_stderr_and_ends_with_1(
     assert re.fullmatch(r"error: .*missing.*\n", err)
 
 
+@pytest.mark.parametrize("words", ["search x", "find x", "context x", "related x", "clear"])
+def test_what_ends_with_1_says_why_in_json(
+    project: Path, capfd: pytest.CaptureFixture[str], words: str
+) -> None:
+    assert main([*words.split(), "--json"]) == 1
+    out, err = capfd.readouterr()
+    error = json.loads(out)["error"]
+    assert error["message"].startswith("nothing is indexed")
+    assert err == f"error: {error['message']}\n"
+
+
 def test_an_error_with_json_is_a_document_too(
     project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

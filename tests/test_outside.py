@@ -60,7 +60,8 @@ def test_settings_alone_do_not_reach_out_of_a_project(clone: Path, private: Path
 
 def test_what_this_user_adds_is_followed_from_then_on(clone: Path, private: Path) -> None:
     with rag_agent.open(clone) as index:
-        assert not index.sync("../private").warnings
+        (told,) = index.sync("../private").warnings
+        assert "is followed from now on" in told
         assert _finds(index)
     with rag_agent.open(clone) as index:
         (private / "diary.md").write_text("# Diary\n\nthe wombat plan\n", encoding="utf-8")
@@ -166,3 +167,13 @@ def test_a_note_that_cannot_be_written_says_so(clone: Path, private: Path) -> No
     paths.data_folder().write_text("no folder", encoding="utf-8")
     with rag_agent.open(clone) as index, pytest.raises(ConfigError, match=_NOTED):
         index.sync(private)
+
+
+def test_that_a_path_outside_of_the_project_is_followed_is_told_once(
+    tmp_path: Path, private: Path
+) -> None:
+    with rag_agent.open(_project(tmp_path / "mine", ["."])) as index:
+        assert index.sync(".").warnings == ()
+        (told,) = index.sync(private).warnings
+        assert told.startswith(f"{private} lies outside of the project and is followed from now on")
+        assert index.sync(private).warnings == ()

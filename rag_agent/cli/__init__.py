@@ -111,13 +111,20 @@ def _outcome(call: Call) -> int:
         _log.info("%s failed", call.verb.name, exc_info=True)
         return _fail(call, error)
     if options.json:
-        _print_json(result.data)
+        _print_json(_with_problem(result))
     elif result.text:
         _say(result.text, sys.stdout, color=not options.no_color)
     if result.problem:
         _say(f"{styled('error:', 'red')} {result.problem}", sys.stderr, color=not options.no_color)
         return FAILED
     return DONE
+
+
+def _with_problem(result: Result) -> object:
+    """What programs get: why it is not well, beside what there is to say."""
+    if not result.problem or not isinstance(result.data, dict):
+        return result.data
+    return {**result.data, "error": {"kind": "Problem", "message": result.problem}}
 
 
 def _result(call: Call) -> Result:

@@ -110,8 +110,8 @@ def import_(open_index: Opener, arguments: Namespace, report: Report) -> Result:
         notes.append(f"{pending} without a vector yet; `rag-agent refresh` makes them")
     lines = [
         f"{styled('✅', 'green')} Imported {counted(done.added, 'file')} "
-        f"({counted(done.chunks, 'chunk')}) · {done.known:,} known · "
-        f"{counted(done.vectors, 'vector')}",
+        f"({counted(done.chunks, 'chunk')}) · {done.known:,} as they were · "
+        f"{counted(done.vectors, 'vector')} of chunks and files",
         *(styled(f"   {one_line(note)}", "yellow") for note in notes),
         *(styled(f"   {one_line(problem)}", "yellow") for problem in done.problems[:_SHOWN]),
     ]

@@ -80,7 +80,7 @@ def test_standard_streams_carry_the_lines_and_nothing_else(project: Path, elsewh
         [*program, "import", "-"], cwd=elsewhere, input=out.stdout, capture_output=True, check=True
     )
     told = done.stdout.decode()
-    assert "Imported 1 file (1 chunk) · 0 known · 0 vectors" in told
+    assert "Imported 1 file (1 chunk) · 0 as they were · 0 vectors of chunks and files" in told
     assert "1 chunk without a vector yet; `rag-agent refresh` makes them" in told
 
 
