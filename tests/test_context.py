@@ -394,6 +394,28 @@ def test_hits_for_which_there_is_no_room_are_named_after_the_others() -> None:
     assert 0 < estimate_tokens(named) <= 50
 
 
+def test_of_a_stack_trace_every_file_gets_the_lines_that_it_gives_before_other_hits() -> None:
+    frames = [
+        replace(hit("app.py", (1, 50), (101, 150)), given=(40, 120)),
+        hit("other.py", (1, 50)),
+        replace(hit("sessions.py", (1, 50)), given=(25,)),
+    ]
+    packed = pack(frames, 400)
+    assert [(shown.path, len(shown.more)) for shown in packed.hits] == [
+        ("app.py", 1),
+        ("sessions.py", 0),
+    ]
+    for line in ("app.py line 40", "app.py line 120", "sessions.py line 25"):
+        assert line in packed.text
+    assert f"{NO_ROOM}\nother.py:1-50" in packed.text
+    first, second, third = packed.reasons
+    assert first.endswith(" of app.py, as given")
+    assert third.endswith(" of sessions.py, as given")
+    assert second == "no room for other.py:1-50 in 400 tokens"
+    # One file by itself is shown as any other.
+    assert pack(frames[:2], 5_000).reasons[0] == "takes in app.py:1-50"
+
+
 def test_a_hit_that_does_not_fit_gives_the_lines_that_matter_under_their_numbers() -> None:
     lines = [f"filler {number}" for number in range(1, 101)]
     lines[69] = "the needle"

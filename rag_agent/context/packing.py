@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from rag_agent.context.excerpts import read
 from rag_agent.context.fence import harmless, one_line
@@ -15,6 +16,7 @@ from rag_agent.types import Chunk, Context, Hit
 
 _CHARACTERS_OF_TOKEN = 3  # at most, by tokens.estimate_tokens
 _LEAST_ROOM = 200  # characters, of a place and six lines; what is left of a spent budget is less
+_FRAME_LINES = 16  # of each place that a stack trace names, so that there is room for several files
 _EXCERPT_LINES = (48, 36, 24, 18, 14, 10, 8, 6)  # tried in turn; fewer would not explain themselves
 
 
@@ -23,29 +25,52 @@ def pack(hits: Sequence[Hit], budget: int, asked: Sequence[str] = ()) -> Context
 
     A hit is shown with all its chunks, else with its best ones, else with the lines of its best
     one that tell most about the question, whose stems are ``asked``; what there is no room for is
-    named. ``reasons`` has one for each hit, in their order.
+    named. Where lines of several files are given, as by a stack trace, these come before other
+    hits, each with a few lines around. ``reasons`` has one for each hit, in their order.
     """
     blocks: list[str] = []
     shown: list[Hit] = []
-    reasons: list[str] = []
+    reasons = [""] * len(hits)
+    is_trace = sum(bool(hit.given) for hit in hits) > 1
+    order = sorted(range(len(hits)), key=lambda number: is_trace and not hits[number].given)
     places = [_place(hit.chunk, hit.chunk.start, hit.chunk.end, asked) for hit in hits]
     left: list[str] = []
-    for number, hit in enumerate(hits):
-        ending = named([*left, *places[number + 1 :]], budget)
+    for turn, number in enumerate(order, 1):
+        hit = hits[number]
+        ending = named([*left, *(places[other] for other in order[turn:])], budget)
         room = _CHARACTERS_OF_TOKEN * (budget - estimate_tokens("\n\n".join([*blocks, *ending])))
-        for block, chunks, reason in _blocks(hit, asked, room):
+        for block, chunks, reason in chain(
+            _frames(hit, asked) if is_trace else (), _blocks(hit, asked, room)
+        ):
             if fits([*blocks, block, *ending], budget):
                 blocks.append(block)
                 shown.append(replace(hit, more=chunks[1:]))
-                reasons.append(reason)
+                reasons[number] = reason
                 break
         else:
             left.append(places[number])
-            reasons.append(f"no room for {hit.chunk.location} in {budget} tokens")
+            reasons[number] = f"no room for {hit.chunk.location} in {budget} tokens"
     if not shown:
         return Context("", 0, (), tuple(reasons))
     text = text_of(with_named(blocks, left, budget))
     return Context(text, estimate_tokens(text), tuple(shown), tuple(reasons))
+
+
+def _frames(hit: Hit, asked: Sequence[str]) -> Iterator[tuple[str, tuple[Chunk, ...], str]]:
+    """The lines that are given of a hit with a few around, of all its chunks or of fewer."""
+    chunks = (hit.chunk, *hit.more)
+    told = [c for c in chunks if any(c.start <= line <= c.end for line in hit.given)]
+    for count in range(len(told), 0, -1):
+        found = [(c, _excerpt(hit, c, asked, _FRAME_LINES)) for c in told[:count]]
+        block = "\n\n".join(_block(hit, piece, asked) for _, piece in found)
+        places = ", ".join(f"{piece.start}-{piece.end}" for _, piece in found)
+        yield block, tuple(c for c, _ in found), f"takes in lines {places} of {hit.path}, as given"
+
+
+def _excerpt(hit: Hit, chunk: Chunk, asked: Sequence[str], most: int) -> Piece:
+    """The lines of a chunk that tell most, as one piece with its gaps."""
+    excerpt = read(whole(chunk), asked, chunk.definitions, hit.given).excerpt(most)
+    return replace(excerpt[0], end=excerpt[-1].end, text=with_gaps(excerpt))
 
 
 def _blocks(
