@@ -143,6 +143,28 @@ def test_what_ends_with_1_says_why_in_json(
     assert err == f"error: {error['message']}\n"
 
 
+def test_a_hit_is_named_after_the_lines_below_it(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (project / "filters.py").write_text(
+        "class Filters:\n"
+        "    def parse_if(self, token):\n"
+        "        node = self.condition(token)\n"
+        "        return node\n\n"
+        "    def escape(self, token):\n"
+        "        quoted = self.quote(token.autoescaping)\n"
+        "        autoescaping = self.quote(quoted)\n"
+        "        return autoescaping\n",
+        encoding="utf-8",
+    )
+    assert main(["index"]) == 0
+    capfd.readouterr()
+    assert main(["search", "autoescaping", "quote"]) == 0
+    head, *lines = capfd.readouterr().out.splitlines()
+    assert head.endswith("class Filters > def escape")
+    assert any("autoescaping" in line for line in lines)
+
+
 def test_an_error_with_json_is_a_document_too(
     project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

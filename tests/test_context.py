@@ -136,7 +136,7 @@ def test_an_excerpt_is_about_the_line_that_the_question_gives() -> None:
     assert signature.text == "def outer():"
     assert body.start < 30 < body.end
     assert found.cut(3).start == 29
-    assert preview(piece.text, {"needl": 1.0}, 3, start=11, given=[30])[1] == "    step_18()"
+    assert preview(piece.text, {"needl": 1.0}, 3, start=11, given=[30])[30] == "    step_18()"
 
 
 def test_an_excerpt_has_the_signature_above_the_lines_that_matter() -> None:
@@ -211,12 +211,12 @@ def test_a_preview_shows_a_definition_that_was_asked_for_without_blank_lines() -
     text = "openStore() openStore()\n\n\ndef openStore():\n\n    a\n    b\n    c"
     found = [definition("openStore", 14, 18)]
     shown = preview(text, query_words("openStore"), definitions=found, start=11)
-    assert shown == ["def openStore():", "    a", "    b"]
+    assert shown == {14: "def openStore():", 16: "    a", 17: "    b"}
 
 
 def test_a_preview_prefers_what_tells_to_imports() -> None:
     text = "from needle import thread\nx\ny\nz\nsew(needle)\nw"
-    assert "sew(needle)" in preview(text, query_words("needle thread"))
+    assert "sew(needle)" in preview(text, query_words("needle thread")).values()
 
 
 def test_imports_licences_and_blank_lines_tell_nothing() -> None:

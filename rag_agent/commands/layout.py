@@ -111,8 +111,8 @@ def preview(
     definitions: Sequence[Definition] = (),
     start: int = 1,
     given: Sequence[int] = (),
-) -> list[str]:
-    """The ``lines`` lines that tell most about the question (stems), blank ones left out.
+) -> dict[int, str]:
+    """The ``lines`` lines that tell most about the question (stems) by number, without blank ones.
 
     ``start`` is the number of the first line of the text, from which ``definitions`` and the lines
     that the question gives (``given``) count.
@@ -131,4 +131,6 @@ def preview(
     piece = Piece("", 1, len(present), "\n".join(present.values()))
     asked = [place[line] for line in given if line in place]
     shown = read(piece, words, known, asked).cut(lines)
-    return [line[:_LINE_WIDTH].rstrip() for line in shown.text.split("\n")]
+    numbers = list(present)[shown.start - 1 : shown.end]
+    cut = (row[:_LINE_WIDTH].rstrip() for row in shown.text.split("\n"))
+    return dict(zip(numbers, cut, strict=False))  # a blank text has one row, and no number

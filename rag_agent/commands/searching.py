@@ -137,14 +137,15 @@ def _hit_text(hit: Hit, words: Mapping[str, float]) -> str:
 
     place = f"{one_line(hit.path)}:{hit.chunk.start}-{hit.chunk.end}"
     head = f"{styled(place, 'cyan', 'bold')}  score={hit.score:.2f}"
-    heading = heading_of(hit.chunk, hit.chunk.start, hit.chunk.end, words)
-    if heading:
-        head += f"  {styled(one_line(heading), 'dim')}"
     best = hit.chunk
     shown = preview(
         best.text, words, definitions=best.definitions, start=best.start, given=hit.given
     )
-    lines = [head, *(f"    {line}" for line in shown)]
+    # Of the lines below it, which the chunk may hold among other things.
+    heading = heading_of(best, min(shown, default=best.start), max(shown, default=best.end), words)
+    if heading:
+        head += f"  {styled(one_line(heading), 'dim')}"
+    lines = [head, *(f"    {line}" for line in shown.values())]
     if hit.more:
         places = ", ".join(f"{chunk.start}-{chunk.end}" for chunk in hit.more)
         lines.append(styled(f"    also lines {places}", "dim"))
