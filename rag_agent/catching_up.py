@@ -24,12 +24,14 @@ class CatchingUp:
 
     def look(self, store: Store) -> bool:
         """Take in what the times of files and folders tell; whether more of it waits."""
-        edited, same = touched_anywhere(store)
+        edited, same = touched_anywhere(store, self._tracking.may_read)
         if same:
             note_unchanged(self._files.writing(0), same)  # it can wait, nobody is to wait for it
         if edited:
             self.take_in(edited)
-        places, listed = arrivals(store, self._tracking.rules, self._looked)
+        places, listed = arrivals(
+            store, self._tracking.rules, self._looked, self._tracking.may_read
+        )
         done = not places or self._sync(places)
         if done and len(places) < MOST:
             self._looked.update(listed)
@@ -38,7 +40,13 @@ class CatchingUp:
 
     def take_in(self, documents: Sequence[StoredDocument]) -> bool:
         """Bring these files up to date on the spot; false when that cannot be now."""
-        return self._sync([(document.root, document.path) for document in documents])
+        return self._sync(
+            [
+                (document.root, document.path)
+                for document in documents
+                if self._tracking.may_read(document.root.path)
+            ]
+        )
 
     def leave(self, documents: Iterable[StoredDocument]) -> None:
         """Remember files for ``take_in_what_was_left``."""

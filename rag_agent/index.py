@@ -32,6 +32,7 @@ from rag_agent.tracking import Tracking
 from rag_agent.types import (
     Check,
     Context,
+    Hit,
     Related,
     Scope,
     SearchResults,
@@ -43,6 +44,8 @@ from rag_agent.types import (
 if TYPE_CHECKING:
     from rag_agent.exchange import ImportReport
 
+_DEEPER = 100  # hits that are looked at beyond those wanted, where some are not there any more
+_LEFT_OUT = "hits outside of the project are left out; `rag-agent status` says which path allows it"
 _MORE_WAIT = "more new files wait to be read: run `rag-agent refresh`"
 
 
@@ -295,18 +298,23 @@ class Index:
             query,
             embedder=model.loaded if hurried else model.get(),
             options=SearchOptions(alpha=settings.rag_alpha),
-            limit=limit,
             where=where,
             reranking=self._engines.reranking() if rerank and not hurried else None,
         )
-        results = asking()
+        results = self._permitted(asking(limit=limit))
         changed = [*outdated_documents(results), *outdated(starts_of(store, where))]
         if changed and hurried:
             self._catching_up.leave(changed)
         elif changed and self._catching_up.take_in(changed):
-            results = asking()
+            results = self._permitted(asking(limit=limit))
+        rules = self._tracking.rules()
         if changed:
-            results = true_to_disk(results, self._tracking.rules())
+            results = true_to_disk(results, rules)
+        if len(results) < limit and (changed or _LEFT_OUT in results.notes):
+            # What is not there may have stood before what is: files of a disk that is away.
+            deeper = self._permitted(asking(limit=limit + _DEEPER))
+            deeper = true_to_disk(deeper, rules)
+            results = replace(deeper, hits=deeper.hits[:limit])
         results = with_addresses(results)
         if not results.hits and not store.passage_count():
             return replace(results, notes=(self._why_empty(),), nothing_indexed=True)
@@ -424,6 +432,19 @@ class Index:
         return document.path if store is None else store.shown_path(document.root, document.path)
 
     # inside
+
+    def _permitted(self, results: SearchResults) -> SearchResults:
+        """Without hits in folders that this index may not read."""
+        hits = tuple(
+            replace(hit, doubles=tuple(double for double in hit.doubles if self._may_show(double)))
+            for hit in results.hits
+            if self._may_show(hit)
+        )
+        notes = results.notes if len(hits) == len(results) else (*results.notes, _LEFT_OUT)
+        return replace(results, hits=hits, notes=notes)
+
+    def _may_show(self, hit: Hit) -> bool:
+        return hit.document is None or self._tracking.may_read(hit.document.root.path)
 
     def _why_empty(self) -> str:
         """What to do where there is an index with nothing in it."""

@@ -76,6 +76,8 @@ def create_store_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.is_symlink() or folder.parent.is_symlink():
+            return  # a clone may bring that along too, and what it leads to is somebody else's
         ignore = folder / ".gitignore"
         named = folder.parts[-2:] == _STORE.parts
         if (named or not any(folder.iterdir())) and not ignore.exists():

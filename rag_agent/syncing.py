@@ -64,6 +64,7 @@ class Syncing:
                 targets,
                 tracking.rules(),
                 telling,
+                kept=tracking.left_out,
                 force=force,
                 anew=anew,
                 texts=self._engines.texts(trusted=trust_cache),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rag_agent import paths
+from rag_agent.errors import WalkError
 
 
 def project_folder(folder: Path, home: Path | None) -> Path | None:
@@ -58,6 +59,12 @@ def with_path(tracked: Sequence[Path], target: Path) -> tuple[Path, ...]:
 
 
 def place_in(followed: Sequence[Path], path: Path) -> tuple[Path, str]:
-    """The one of these that a path is or lies below, and its POSIX path there, "" for itself."""
-    base = next(root for root in followed if path.is_relative_to(root))
+    """The one of these that a path is or lies below, and its POSIX path there, "" for itself.
+
+    Raises:
+        WalkError: it is none of them.
+    """
+    base = next((root for root in followed if path.is_relative_to(root)), None)
+    if base is None:  # another process took it out of the settings meanwhile
+        raise WalkError(f"{path} is not tracked any more; run `rag-agent index` on it to add it")
     return base, "" if base == path else path.relative_to(base).as_posix()

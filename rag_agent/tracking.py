@@ -46,7 +46,7 @@ class Tracking:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the settings name and is not followed, a sentence each; the first of many."""
-        left_out = self._left_out
+        left_out = self.left_out
         told = [
             f"{path} is not followed: it lies outside of the project, and the settings alone may "
             f"not add it; `rag-agent index {shlex.quote(str(path))}` allows it"
@@ -63,7 +63,7 @@ class Tracking:
         known = self.paths
         wanted = tracked.with_path(known, target)
         if wanted != known:
-            self._set((*wanted, *self._left_out))
+            self._set((*wanted, *self.left_out))
         return (target,)
 
     def added(self, target: Path | None) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Tracking:
         if legacy.foreign_database(files.folder) and not files.database.exists():
             notices.append(legacy.foreign_notice(files.folder))
         known = legacy.legacy_files(files.folder)
-        followed = (*self.paths, *self._left_out)
+        followed = (*self.paths, *self.left_out)
         more = legacy.untracked(known, [*map(str, followed)], home) if home else []
         if more:
             self._set((*followed, *(Path(name) for name in more)))
@@ -128,12 +128,17 @@ class Tracking:
             pictures=settings.ocr_pictures,
         )
 
+    def may_read(self, place: str) -> bool:
+        """Whether this index may read a place: an index may come along with a clone as well."""
+        return self.project is None or outside.allowed(self.project.resolve(), Path(place))
+
     def _set(self, wanted: Sequence[Path]) -> None:
         self._files.create()
         configuration.update(self._files.folder, {"tracked_paths": self.portable(wanted)})
 
     @property
-    def _left_out(self) -> tuple[Path, ...]:
+    def left_out(self) -> tuple[Path, ...]:
+        """What the settings name and may not add: neither followed nor forgotten."""
         return tracked.absolute(self._names(counting=False), self.project)
 
     def _names(self, *, counting: bool) -> list[str]:

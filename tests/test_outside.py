@@ -177,3 +177,46 @@ def test_that_a_path_outside_of_the_project_is_followed_is_told_once(
         (told,) = index.sync(private).warnings
         assert told.startswith(f"{private} lies outside of the project and is followed from now on")
         assert index.sync(private).warnings == ()
+
+
+def test_an_index_that_came_with_a_clone_reads_nothing_outside_of_it(
+    tmp_path: Path, private: Path
+) -> None:
+    with rag_agent.open(_project(tmp_path / "made", ["."])) as index:
+        index.sync(".")
+        index.sync(private)
+        assert _finds(index)
+    (paths.data_folder() / _NOTED).unlink()
+    (private / "diary.md").write_text("# Diary\n\nthe quokka and the wombat\n", encoding="utf-8")
+    (private / "later.md").write_text("# Later\n\na quokka and a numbat\n", encoding="utf-8")
+    with rag_agent.open(tmp_path / "made") as index:
+        found = index.search("quokka wombat numbat")
+        assert [hit.path for hit in found.hits if "diary" in hit.path or "later" in hit.path] == []
+        assert any("outside of the project" in note for note in found.notes)
+        assert "wombat" not in index.context("where are the quokka and the wombat?").text
+
+
+def test_what_may_not_be_followed_any_more_is_not_forgotten(tmp_path: Path, private: Path) -> None:
+    with rag_agent.open(_project(tmp_path / "mine", ["."])) as index:
+        index.sync(private)
+    (paths.data_folder() / _NOTED).unlink()  # as after the project was moved
+    with rag_agent.open(tmp_path / "mine") as index:
+        assert index.refresh().removed == 0
+        assert not _finds(index)
+        done = index.sync(private)
+        assert (done.unchanged, done.added, done.embedded) == (1, 0, 0)
+        assert _finds(index)
+
+
+def test_files_of_a_folder_that_is_away_hide_none_that_is_there(
+    tmp_path: Path, private: Path
+) -> None:
+    for number in range(30):
+        (private / f"{number}.md").write_text(f"# Quokka {number}\n\nquokka\n", encoding="utf-8")
+    project = _project(tmp_path / "mine", ["."])
+    (project / "birds.md").write_text("# Birds\n\nno quokka, but a heron\n", encoding="utf-8")
+    with rag_agent.open(project) as index:
+        index.sync(".")
+        index.sync(private)
+        shutil.move(private, tmp_path / "away")
+        assert index.search("quokka", 3).hits[0].path == "birds.md"

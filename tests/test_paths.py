@@ -229,3 +229,17 @@ def test_a_temporary_cache_that_others_can_reach_is_refused(
     folder.symlink_to(_folder(tmp_path / "theirs"))
     with pytest.raises(ConfigError, match="XDG_CACHE_HOME"):
         paths.cache_folder()
+
+
+def test_a_store_that_is_a_link_leaves_what_it_leads_to_as_it_is(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir(mode=0o755)
+    (tmp_path / "project" / ".pi").mkdir(parents=True)
+    store = tmp_path / "project" / ".pi" / "rag"
+    try:
+        store.symlink_to(target, target_is_directory=True)
+    except OSError:
+        pytest.skip("no links may be made here")
+    paths.create_store_folder(store)
+    assert target.stat().st_mode & 0o777 == 0o755
+    assert list(target.iterdir()) == []

@@ -158,6 +158,7 @@ class Project:
                 and running.target is not None
                 and not running.searchable.is_set()
                 and target.is_relative_to(running.target)
+                and target.exists()
             ):
                 return running, False
             job = Job(base, target)

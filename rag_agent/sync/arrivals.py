@@ -33,7 +33,10 @@ Looked = dict[str, int]
 
 
 def arrivals(
-    store: Store, rules: Callable[[], WalkRules], looked: Looked
+    store: Store,
+    rules: Callable[[], WalkRules],
+    looked: Looked,
+    may_read: Callable[[str], bool] = lambda root: True,
 ) -> tuple[list[Place], Looked]:
     """Up to ``MOST`` files that are new or gone, and the folders that were listed for that.
 
@@ -46,7 +49,9 @@ def arrivals(
     listed: Looked = {}
     known = Late(rules)
     found = chain.from_iterable(
-        _of_root(store, root, known, since, looked, listed) for root in store.roots()
+        _of_root(store, root, known, since, looked, listed)
+        for root in store.roots()
+        if may_read(root.path)
     )
     return list(islice(found, MOST)), listed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +35,9 @@ def outdated(documents: Iterable[StoredDocument]) -> list[StoredDocument]:
     return [document for document in documents if not _is_current(document)]
 
 
-def touched_anywhere(store: Store) -> tuple[list[StoredDocument], dict[int, Source]]:
+def touched_anywhere(
+    store: Store, may_read: Callable[[str], bool] = lambda root: True
+) -> tuple[list[StoredDocument], dict[int, Source]]:
     """Of a project of ordinary size up to 16 documents that changed, and some that only seem to.
 
     A note that just got a word or a tag is no hit for it yet, so nobody else would notice. Of files
@@ -45,7 +47,10 @@ def touched_anywhere(store: Store) -> tuple[list[StoredDocument], dict[int, Sour
     changed: list[StoredDocument] = []
     same: dict[int, Source] = {}
     room = _MOST_READ
+    readable = {root.id for root in store.roots() if may_read(root.path)}
     for document, size in _touched(store.files(_MOST_LOOKED_AT)):
+        if document.root.id not in readable:
+            continue
         if size != document.source.size:
             changed.append(document)
         elif room > 0:

@@ -184,7 +184,7 @@ class _Reading:
         with self._lock():
             # All others may have been looked at by a sync since this pass began, and this one, too.
             now = {other.path: other for other in self._store.skipped(self._root)}
-            if now.get(item.path) == known:
+            if _state(now.get(item.path)) == _state(known):
                 self._store.set_skipped(self._root, (item,), item.path)
         self.skipped[item.path] = item
 
@@ -216,6 +216,11 @@ def _by_ocr(
             coverage=replace(document.coverage, engine=engine, failed=without),
         )
         return tried, source
+
+
+def _state(item: Skipped | None) -> tuple[str, int, int] | None:
+    """Of which state of a file it was said; a sync that looks again may know the time better."""
+    return None if item is None else (item.reason, item.size, abs(item.mtime_ns))
 
 
 def _is_done(looked: Coverage, engine: str) -> bool:

@@ -70,6 +70,6 @@ def _time_read(before: os.stat_result, after: os.stat_result, data: bytes) -> in
     mtime = after.st_mtime_ns
     tick = _FINE_TICK if mtime % 1_000_000_000 else _COARSE_TICK
     written = (before.st_mtime_ns, before.st_ctime_ns) != (mtime, after.st_ctime_ns)
-    if written or after.st_size != len(data) or time.time_ns() - mtime < tick:
+    if written or after.st_size != len(data) or abs(time.time_ns() - mtime) < tick:
         return -mtime
     return mtime

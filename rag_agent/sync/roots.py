@@ -28,11 +28,14 @@ def sync_roots(
     rules: WalkRules,
     report: Report,
     *,
+    kept: Sequence[Path] = (),
     force: bool = False,
     anew: bool = False,
     texts: TextCache | None = None,
 ) -> SyncReport:
     """Sync the ``targets``, each one of the ``followed`` roots or below one; forget other roots.
+
+    But for those that are ``kept``, which are neither read nor forgotten.
 
     A root that is new to the index is refused like one that is named on the command line (the home
     folder and the like), unless ``force`` is given: settings can be edited, or moved along.
@@ -41,7 +44,7 @@ def sync_roots(
         WalkError: the only target cannot be walked. One of several is left as it is, with a
             warning: an unmounted disk must not cost the index of it.
     """
-    gone = [root for root in store.roots() if Path(root.path) not in followed]
+    gone = [root for root in store.roots() if Path(root.path) not in (*followed, *kept)]
     reports = [SyncReport(removed=sum(store.remove_root(root) for root in gone))]
     known = {root.path for root in store.roots()}
     complete = len(targets) == len(followed)
