@@ -307,13 +307,12 @@ class Index:
             self._catching_up.leave(changed)
         elif changed and self._catching_up.take_in(changed):
             results = self._permitted(asking(limit=limit))
-        rules = self._tracking.rules()
         if changed:
-            results = true_to_disk(results, rules)
+            results = true_to_disk(results, self._tracking.rules())
         if len(results) < limit and (changed or _LEFT_OUT in results.notes):
             # What is not there may have stood before what is: files of a disk that is away.
             deeper = self._permitted(asking(limit=limit + _DEEPER))
-            deeper = true_to_disk(deeper, rules)
+            deeper = true_to_disk(deeper, self._tracking.rules())
             results = replace(deeper, hits=deeper.hits[:limit])
         results = with_addresses(results)
         if not results.hits and not store.passage_count():
