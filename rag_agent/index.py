@@ -301,15 +301,17 @@ class Index:
             where=where,
             reranking=self._engines.reranking() if rerank and not hurried else None,
         )
-        results = self._permitted(asking(limit=limit))
+        found = asking(limit=limit)
+        results = self._permitted(found)
         changed = [*outdated_documents(results), *outdated(starts_of(store, where))]
         if changed and hurried:
             self._catching_up.leave(changed)
         elif changed and self._catching_up.take_in(changed):
-            results = self._permitted(asking(limit=limit))
+            found = asking(limit=limit)
+            results = self._permitted(found)
         if changed:
             results = true_to_disk(results, self._tracking.rules())
-        if len(results) < limit and (changed or _LEFT_OUT in results.notes):
+        if len(results) < len(found) == limit:
             # What is not there may have stood before what is: files of a disk that is away.
             deeper = self._permitted(asking(limit=limit + _DEEPER))
             deeper = true_to_disk(deeper, self._tracking.rules())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from rag_agent import paths
 from rag_agent.commands.parsing import parse
 from rag_agent.errors import ConfigError, StoreMissing
 from rag_agent.progress import silent
+from rag_agent.search import search
+from rag_agent.types import SearchResults
 
 _NOTED = "outside.json"
 
@@ -220,3 +223,21 @@ def test_files_of_a_folder_that_is_away_hide_none_that_is_there(
         index.sync(private)
         shutil.move(private, tmp_path / "away")
         assert index.search("quokka", 3).hits[0].path == "birds.md"
+
+
+def test_where_all_that_was_found_is_known_nothing_is_asked_again(
+    tmp_path: Path, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def counting(*arguments: Any, **options: Any) -> SearchResults:
+        asked.append(options["limit"])
+        return search(*arguments, **options)
+
+    with rag_agent.open(_project(tmp_path / "mine", ["."])) as index:
+        index.sync(".")
+        index.sync(private)
+        shutil.move(private, tmp_path / "away")
+        monkeypatch.setattr("rag_agent.index.search", counting)
+        assert [hit.path for hit in index.search("quokka", 10).hits] == ["readme.md"]
+        assert set(asked) == {10}
