@@ -133,7 +133,7 @@ def without_accents(text: str) -> str:
 @lru_cache(maxsize=200_000)
 def stems(run: str) -> tuple[str, ...]:
     """The words of one of the ``runs``."""
-    if run[0] >= "\u3040" and _compiled(f"[{_CJK}]").match(run):
+    if is_unspaced(run):
         return tuple(_bigrams(run))
     parts = split_identifier(run)
     if len(run) > _LONGEST:
@@ -145,6 +145,11 @@ def stems(run: str) -> tuple[str, ...]:
     joined = run.replace("_", "").lower()
     whole = (_stem(joined),) if joined else ()
     return whole + tuple(_stem(part) for part in parts)
+
+
+def is_unspaced(run: str) -> bool:
+    """Whether a run is Chinese, Japanese or Korean, which need no spaces between words."""
+    return run[0] >= "\u3040" and _compiled(f"[{_CJK}]").match(run) is not None
 
 
 def _bigrams(run: str) -> Iterator[str]:

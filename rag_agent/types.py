@@ -180,7 +180,8 @@ class Evidence:
     query's informative words found (by inverse document frequency, in [0, 1]), ``bm25`` the raw
     sum (0 or more) and ``passage`` the same per weight of the query's words, as one passage has it.
     ``defined`` says how clearly the query gives the name of something that the hit defines and
-    ``file`` whether it has the file's name with its ending, each in [0, 1].
+    ``file`` whether it has the file's name with its ending, ``verbatim`` which share of the query
+    one of its chunks has word for word, each in [0, 1].
 
     Of the query itself: ``words`` counts its informative words, ``familiar`` says how common they
     are in the project (0 when none occurs, below 1), ``strange`` which share of the names that are
@@ -196,6 +197,7 @@ class Evidence:
     defined: float = 0.0
     file: float = 0.0
     strange: float = 0.0
+    verbatim: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

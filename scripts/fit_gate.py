@@ -38,8 +38,8 @@ from rag_agent.types import Evidence
 
 TURNS = Path(__file__).resolve().parent.parent / "fixtures" / "eval" / "turns.jsonl"
 QUESTIONS = 20  # of its own and of others, for each index
-KINDS = ("own", "named", "foreign", "stranger", "turn")
-GOOD = ("own", "named")  # kinds of questions that want an answer
+KINDS = ("own", "named", "pasted", "foreign", "stranger", "elsewhere", "turn")
+GOOD = ("own", "named", "pasted")  # kinds of questions that want an answer
 FOLDS = 7
 # Of the own questions; without vectors a wrong hit is likelier.
 KEEP = {"hybrid": 0.915, "words": 0.86}
@@ -53,7 +53,7 @@ class Asked:
     """What one index found for one text: the evidence of its hits, with vectors and without."""
 
     store: str
-    kind: str  # own, named, foreign, stranger, turn
+    kind: str  # one of KINDS
     text: str
     hybrid: list[Evidence]
     words: list[Evidence]

@@ -35,6 +35,20 @@ FORMS = (
     "add a test for {}",
     "who calls {}?",
 )
+# What people paste: messages, options, constants, keys of settings.
+PIECES = (
+    (
+        r'"([A-Z]?[a-z]+(?: [\w.,:%{}()-]+){3,15})"',
+        ("{}", 'I get "{}", why?', "{}\nfix this", "woher kommt {}"),
+    ),
+    (
+        r"(?<![\w-])(--[a-z][a-z0-9]+(?:-[a-z0-9]+)*)\b",
+        ("what does {} do", "{}", "add a test for {}"),
+    ),
+    (r"\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\b", ("where is {} used", "what does {} mean?", "{}")),
+    (r"(?<![\w./-])([a-z][a-z0-9]+(?:[._-][a-z0-9]+){2,4})(?![\w/(])", ("where is {} set?", "{}")),
+)
+PASTED = 4  # of each
 FORMS_OF_A_FILE = ("{}", "what is in {}?", "explain {} to me", "refactor {}", "was macht {}?")
 
 
@@ -55,6 +69,7 @@ def plan(pairs: Iterator[tuple[Path, Path]]) -> Iterator[tuple[Path, list[tuple[
         texts = [("own", query) for query in drawn(queries, QUESTIONS, "own")]
         near = [one for one in own if one.parent == store.parent and one != store]
         texts += by_name(store, near)
+        texts += by_piece(store, near)
         texts += [("foreign", query) for query in drawn(others, QUESTIONS, str(store.name))]
         names = [str(other) for other in own]
         texts += [
@@ -78,6 +93,33 @@ def by_name(store: Path, others: Sequence[Path]) -> Iterator[tuple[str, str]]:
         for kind, names in (("named", here), ("stranger", strange)):
             for name in drawn(names, count, kind + store.name):
                 yield kind, forms[digest(name)[0] % len(forms)].format(name)
+
+
+def by_piece(store: Path, others: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """What stands in the index as people paste it, and what stands only in others."""
+    here = "\n".join(texts_of(store))
+    for pattern, forms in PIECES:
+        own = pieces(store, pattern)
+        foreign = {
+            piece for other in others for piece in drawn(pieces(other, pattern), 4, store.name)
+        }
+        strange = [piece for piece in sorted(foreign) if piece not in here]
+        for kind, found in (("pasted", own), ("elsewhere", strange)):
+            for piece in drawn(found, PASTED, kind + store.name):
+                yield kind, forms[digest(piece)[0] % len(forms)].format(piece)
+
+
+@cache
+def pieces(store: Path, pattern: str) -> tuple[str, ...]:
+    """What a pattern finds in the texts of an index."""
+    found = {piece for text in texts_of(store) for piece in re.findall(pattern, text)}
+    return tuple(sorted(found))
+
+
+@cache
+def texts_of(store: Path) -> tuple[str, ...]:
+    """The texts of the chunks of an index."""
+    return tuple(read(store, "SELECT text FROM document_chunks"))
 
 
 @cache

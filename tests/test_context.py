@@ -583,6 +583,7 @@ def test_certainty_grows_with_each_kind_of_evidence() -> None:
             ("defined", 0.7),
             ("file", 1.0),
             ("strange", 0.0),
+            ("verbatim", 0.9),
         ]
     ]
     for found in better:

@@ -13,14 +13,9 @@ from rag_agent.context.follow import joined, leans_on
 from rag_agent.context.gate import certainty, silence
 from rag_agent.context.room import fits, named, text_of, with_named
 from rag_agent.context.shown import key_of
-from rag_agent.search import fusion
-from rag_agent.search.facts import corpus_of
-from rag_agent.search.lexical import CANDIDATES, count_chunk, count_passage
-from rag_agent.search.matches import ChunkMatch, FileMatch, by_file
-from rag_agent.search.nearby import nearby
+from rag_agent.hook.candidates import WORDS_ALONE, scored_files
 from rag_agent.search.passages import choose_places, measures
 from rag_agent.search.question import Question, read_question
-from rag_agent.store.folding import fold
 from rag_agent.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
@@ -29,13 +24,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rag_agent.hook.settings import Settings
-    from rag_agent.search.lexical import Counted
-    from rag_agent.store.glance import Glance, GlancedPassage
-
-_READ = 40  # passages, the best by FTS5, that choose the files to look at
-_PLACES = 3  # of a file's passages speak for it
-_FILES = 12  # the best of them, of which all that matched is read
-_WORDS_ALONE = 1.0  # what BM25 weighs where there is no meaning
+    from rag_agent.search.matches import FileMatch
+    from rag_agent.store.glance import Glance
 
 
 class Answer:
@@ -88,6 +78,7 @@ class _Evidence:
         "file",
         "passage",
         "strange",
+        "verbatim",
         "words",
     )
 
@@ -102,6 +93,7 @@ class _Evidence:
         defined: float,
         file: float,
         strange: float,
+        verbatim: float,
     ) -> None:
         self.cosine = cosine
         self.coverage = coverage
@@ -112,19 +104,7 @@ class _Evidence:
         self.defined = defined
         self.file = file
         self.strange = strange
-
-
-class _Stored:
-    """What ``ChunkMatch`` wants of a stored chunk."""
-
-    __slots__ = ("best", "chunk", "document", "id", "shown_path")
-
-    def __init__(self, chunk: Any, document: Any, best: GlancedPassage) -> None:
-        self.id = chunk.id
-        self.chunk = chunk
-        self.document = document
-        self.shown_path = document.shown_path
-        self.best = best
+        self.verbatim = verbatim
 
 
 def answer(
@@ -161,7 +141,7 @@ def search(glance: Glance, text: str, limit: int) -> list[Found]:
     """
     question, _ = read_question(glance, text)
     with glance.snapshot():
-        scored = _files(glance, question)
+        scored = scored_files(glance, question)
     files = sorted(scored, key=lambda pair: (-pair[0], pair[1].shown_path))
     found: list[Found] = []
     for _, file in files:
@@ -178,73 +158,8 @@ def key_of_shown(chunk: Shown) -> bytes:
     return key_of(stands_for)
 
 
-def _files(glance: Glance, question: Question) -> list[tuple[float, FileMatch]]:
-    """Files that may answer with their scores, by the program's own rules."""
-    matched = glance.match(list(question.words), CANDIDATES)
-    known: dict[GlancedPassage, Counted] = {}
-    promising = _gathered(glance, question, matched[:_READ], known)
-    promising.sort(key=lambda file: (-sum(file.best_passages(_PLACES)), file.shown_path))
-    documents: list[Any] = [file.document for file in promising[:_FILES]]
-    chosen = {document.id for document in documents}
-    whole = [passage for passage in matched if passage.document_id in chosen]
-    files = _gathered(glance, question, whole, known, with_definitions=True)
-    votes = glance.history_votes(list(question.words))
-    for file in files:
-        file.commits = votes.get(file.document.id, 0.0)
-        if file.document.kind == "prose":
-            file.nearby = nearby(question, file.best.counts, file.best.stored.chunk.text)
-    parts = fusion.score(question, files, _WORDS_ALONE, corpus_of(glance))
-    return [(sum(own.values()), file) for own, file in zip(parts, files, strict=True)]
-
-
-def _gathered(
-    glance: Glance,
-    question: Question,
-    matched: Sequence[GlancedPassage],
-    known: dict[GlancedPassage, Counted],
-    *,
-    with_definitions: bool = False,
-) -> list[FileMatch]:
-    """The files of passages, with the BM25 of these and of their chunks.
-
-    ``known`` are passages that are counted already, and gets the others.
-    """
-    average = glance.average_passage_words()
-    chunks = glance.chunks({passage.chunk_id for passage in matched})
-    documents = glance.files({passage.document_id for passage in matched})
-    defined = glance.definitions(chunks) if with_definitions else {}
-    names = {fold(name) for name in question.names}
-    by_chunk: dict[int, list[GlancedPassage]] = {}
-    for passage in matched:
-        by_chunk.setdefault(passage.chunk_id, []).append(passage)
-    matches = []
-    for identifier, passages in by_chunk.items():
-        chunk, document = chunks[identifier], documents[passages[0].document_id]
-        chunk.definitions = defined.get(identifier, [])
-        for passage in passages:
-            if passage not in known:
-                text = passage.text(chunk.text)
-                known[passage] = count_passage(question, text, document.path, average)
-        counted = [known[passage] for passage in passages]
-        score, counts = count_chunk(question, counted, chunk.passages, document.path, average)
-        best = max(range(len(counted)), key=lambda place: counted[place][0])
-        asked: Any = tuple(each for each in chunk.definitions if fold(each.name) in names)
-        stored: Any = _Stored(chunk, document, passages[best])
-        matches.append(
-            ChunkMatch(
-                stored=stored,
-                passages=tuple(sorted((one for one, _, _ in counted), reverse=True)),
-                bm25=score,
-                counts=counts,
-                covered=max(question.coverage(found) for _, found, _ in counted),
-                asked=asked,
-            )
-        )
-    return by_file(matches)
-
-
 def _found(question: Question, file: FileMatch) -> Found:
-    places = choose_places(question, file, _WORDS_ALONE)
+    places = choose_places(question, file, WORDS_ALONE)
     stored: list[Any] = [file.chunks[place].stored for place in places]
     path = file.shown_path
     chunks = [

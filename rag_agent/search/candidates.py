@@ -17,6 +17,7 @@ from rag_agent.search.heads import facts_of
 from rag_agent.search.of_paths import row_of
 from rag_agent.search.pointing import gives_lines, lines_given
 from rag_agent.search.question import Question
+from rag_agent.search.verbatim import COVERED, holders, wording_of
 from rag_agent.types import Definition
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _PATHS = 50  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
 _CHUNKS_OF_UNSEEN = 40
 _CHUNKS_BY_CARD = 3  # nothing says yet which of them answers
+_COMPARED = 12  # chunks that are compared word for word with the question: those with most of it
 _LINES = 50  # that a question may give of files; a log has more of them
 _DEFINITIONS = 100  # a name such as "get" is defined a thousand times; the weightiest are kept
 
@@ -41,12 +43,13 @@ def find_candidates(
 
     ``linked`` says how near by links documents are to where the search starts from.
     """
-    found = store.match_counts(list(question.words), lexical.CANDIDATES, where)
+    literal = holders(question, store, where)
+    found = store.match_counts(list(question.words), lexical.CANDIDATES, where, [*literal])
     asked = _definitions(store, question, where)
     by_path = dict(store.match_paths(list(question.words), _PATHS, where))
     commits = store.history_votes(list(question.words))
     chunks = _Chunks(store)
-    chunks.add([*found.chunk_ids, *asked])
+    chunks.add([*found.chunk_ids, *asked, *literal.values()])
     chunks.look_at_paths(question)
     meaning, _ = reading.result()  # until here the question was embedded meanwhile
     if meaning:
@@ -63,6 +66,7 @@ def find_candidates(
         chunks.add(store.first_chunks(by_card, _CHUNKS_BY_CARD, where))
     chunks.add(_at_given_lines(store, question, chunks.documents, where))
     files = Candidates(question, [*chunks.ids], chunks.owners(), found, asked, store)
+    _look_word_for_word(store, files, [*literal.values(), *asked])
     if meaning:
         files.cosines = store.cosines(meaning.model, meaning.vector, files.ids.tolist())
         files.cards = store.card_cosines(meaning.model, meaning.vector, files.documents)
@@ -104,6 +108,26 @@ class _Chunks:
         """As ``Store.owners``, of all."""
         none = np.empty((2, 0), dtype=np.int64)
         return np.concatenate([none, *self._owners], axis=1)
+
+
+def _look_word_for_word(store: Store, files: Candidates, literal: Sequence[int]) -> None:
+    """Compare the question word for word with some chunks and those with most of its words."""
+    wording = wording_of(files.question)
+    if wording.says_little:
+        return
+    telling = np.flatnonzero(files.covered >= COVERED)
+    telling = telling[np.argsort(-files.covered[telling], kind="stable")][:_COMPARED]
+    named = wording.named([head.document.path for head in files.heads])
+    either = np.isin(files.ids, literal) | np.isin(files.file_of, named)
+    places = np.union1d(telling, np.flatnonzero(either))
+    ids = files.ids[places].tolist()
+    texts = store.texts(ids)
+    for place, identifier in zip(places.tolist(), ids, strict=True):
+        document = files.heads[files.file_of[place]].document
+        defined = {one.name.lower() for one in files.asked.get(identifier, ())}
+        files.verbatim[place] = wording.share(
+            texts.get(identifier, ""), document.path, document.kind, defined
+        )
 
 
 def _definitions(

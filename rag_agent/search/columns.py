@@ -35,7 +35,8 @@ class Candidates(Sequence[FileMatch]):
 
     ``heads`` are the files, ``facts`` what their paths say, ``ids`` those of the chunks. ``first``
     says where the chunks of each file begin, ``file_of`` to which file each chunk belongs. ``bm25``
-    and ``covered`` are those of chunks, ``cosines`` too, NaN where there is none. ``counts`` of
+    and ``covered`` are those of chunks, ``cosines`` too, NaN where there is none, ``verbatim`` is
+    the share of the question that a chunk has word for word, as far as it was read. ``counts`` of
     shape (chunks, words) say how often those passages of a chunk that matched have the words of the
     question. ``passages`` are the BM25 of passages, ``chunk_of`` says to which chunk each belongs.
     ``cards``, ``commits``, ``by_path`` and ``near`` are of files; a card that there is not is NaN.
@@ -83,6 +84,7 @@ class Candidates(Sequence[FileMatch]):
         self.commits: Floats = nothing
         self.by_path: Floats = nothing
         self.near: Floats = nothing
+        self.verbatim: Floats = np.zeros(len(owners))
         self.alike: dict[int, float] = {}
         self._outlines: dict[int, Outline] = {}
         self._nearby: dict[int, float] = {}
@@ -279,4 +281,5 @@ class Candidates(Sequence[FileMatch]):
             covered=self.covered.item(place),
             asked=tuple(self.asked.get(outline.id, ())),
             alike=self.alike.get(outline.id),
+            verbatim=self.verbatim.item(place),
         )

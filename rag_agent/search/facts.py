@@ -50,7 +50,8 @@ class Facts:
     of all that matched. ``covered`` are shares of the question by rarity. ``asked`` are the
     weights of the definitions that the question names, ``named_as_code`` is high for the few
     definitions of a name that can be nothing else. ``common`` is how common the language of code is
-    here. ``titled`` is the share of a document's title that the question has. ``size`` counts the
+    here. ``titled`` is the share of a document's title that the question has, ``verbatim`` that of
+    the question which one of the chunks has word for word. ``size`` counts the
     file's chunks, ``defined`` the definitions in those that are candidates. What is not known is
     None.
     """
@@ -79,6 +80,7 @@ class Facts:
         "question",
         "size",
         "titled",
+        "verbatim",
         "whole",
     )
 
@@ -120,6 +122,7 @@ class Facts:
             default=0.0,
         )
         self.titled: float = titled(question, document)
+        self.verbatim: float = max(chunk.verbatim for chunk in file.chunks)
         named = [found for chunk in file.chunks for found in chunk.asked]
         self.asked: list[float] = [weight_of(found, question) for found in named]
         self.named_as_code: float = max(

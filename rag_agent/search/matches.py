@@ -17,10 +17,21 @@ class ChunkMatch:
     a whole, ``cosine`` is None where the chunk has no vector yet, ``counts`` says how often those
     passages have the words of the question, ``covered`` what share of the question the best one
     has, ``asked`` are the definitions in it whose name stands in the question, ``alike`` says how
-    alike the best name that it defines is to the question, None where that is not known yet.
+    alike the best name that it defines is to the question, None where that is not known yet,
+    ``verbatim`` what share of the question it has word for word (``search.verbatim``).
     """
 
-    __slots__ = ("alike", "asked", "bm25", "cosine", "counts", "covered", "passages", "stored")
+    __slots__ = (
+        "alike",
+        "asked",
+        "bm25",
+        "cosine",
+        "counts",
+        "covered",
+        "passages",
+        "stored",
+        "verbatim",
+    )
 
     def __init__(
         self,
@@ -32,6 +43,7 @@ class ChunkMatch:
         covered: float = 0.0,
         asked: tuple[Definition, ...] = (),
         alike: float | None = None,
+        verbatim: float = 0.0,
     ) -> None:
         self.alike = alike
         self.stored = stored
@@ -41,6 +53,7 @@ class ChunkMatch:
         self.counts = counts or {}
         self.covered = covered
         self.asked = asked
+        self.verbatim = verbatim
 
 
 class FileMatch:

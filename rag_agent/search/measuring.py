@@ -20,7 +20,7 @@ from rag_agent.search.names import OF_FUNCTION, OF_TYPE, Kinds, Names, Numbers
 from rag_agent.search.of_paths import PathView
 from rag_agent.search.path_classes import CLASSES, PathFacts
 from rag_agent.search.question import Question
-from rag_agent.search.signals import ASKED_FOR, DOCUMENT_WORDS, MEANING, SIGNALS, WORDS
+from rag_agent.search.signals import ASKED_FOR, DOCUMENT_WORDS, MEANING, SIGNALS, VERBATIM, WORDS
 from rag_agent.tokens import words
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def of_all(files: Candidates, corpus: Corpus) -> Columns:
         "file name: short name": shortness,
         "kind of file: plain name": plain,
         "kind of file: depth": depth,
+        f"{VERBATIM}: word for word": np.maximum.reduceat(files.verbatim, files.first) ** 3,
         "folders: path": files.by_path,
         "commits: commits": files.commits,
         "links: link distance": files.near,

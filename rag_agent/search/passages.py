@@ -69,7 +69,7 @@ def uncounted(file: FileMatch) -> tuple[ChunkMatch, ...]:
 
 def measures(
     question: Question, file: FileMatch, texts: Iterable[str]
-) -> tuple[float | None, float, float, float, int, float, float, float, float]:
+) -> tuple[float | None, float, float, float, int, float, float, float, float, float]:
     """The fields of ``types.Evidence`` in their order: what of the question the file has.
 
     They are on scales that do not depend on other files. ``texts`` are those of ``uncounted``.
@@ -90,4 +90,5 @@ def measures(
         points_at_definition(question, chain.from_iterable(chunk.asked for chunk in file.chunks)),
         points_at_file(question, file.document.path),
         strangeness(question),
+        max(chunk.verbatim for chunk in file.chunks),
     )

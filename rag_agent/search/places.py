@@ -29,6 +29,7 @@ _WEIGHTS = {
     },
     "prose": {"best passage": 1.5, "chunk": 2.0, "meaning": 1.8},
 }
+_VERBATIM = 5.0  # not fitted, as few of those questions have anything word for word
 # At this alpha words and meaning weigh what the table says; towards either end the other fades. As
 # fusion.ALPHA, which cannot be had here without all of its signals.
 _FITTED_ALPHA = 0.4
@@ -52,7 +53,8 @@ def score_chunks(question: Question, file: FileMatch, alpha: float) -> list[floa
     scores = [
         of_words * (weights["best passage"] * passage + weights["chunk"] * whole)
         + of_meaning * weights["meaning"] * meaning
-        for passage, whole, meaning in zip(passages, wholes, meanings, strict=True)
+        + _VERBATIM * chunk.verbatim**3
+        for passage, whole, meaning, chunk in zip(passages, wholes, meanings, chunks, strict=True)
     ]
     if file.document.kind != "code":
         return scores

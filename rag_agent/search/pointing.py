@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rag_agent.search.asking import ASKING
 from rag_agent.search.definitions import written_as_code
 from rag_agent.tokens import words
 
@@ -26,21 +27,6 @@ _FEW = 1 + max(map(len, _INSTALLED))
 # a.py(12), a.py#L12, "a.py", line 12; in lower case.
 _LINE = re.compile(r"""["'`]?(?:[,:]?\s?(?:on\s|at\s)?lines?\s|:|\(|\#l)(\d{1,7})(?!\d|\.\d)""")
 _OTHER_CASE = 0.6  # of a name, as a factor; "writelock" may be WriteLock, but also another thing
-# What people say of a thing beside its name, when they ask for nothing else.
-_ASKING = frozenset(
-    """
-    add argument arguments bug bugs call called caller callers calls class code constant
-    declaration declared define defined defines definition describe explain file find fix function
-    here implementation implemented implements interface invoked lives locate located look macro
-    mean means method module open parameter parameters purpose read refactor rename return
-    returned returns struct take takes tell test tests trait type work works write
-    definiert erkläre erklär ist macht was wer wird wo ruft
-    défini définie est explique fait où que
-    definida definido dónde está explica hace qué
-    definição faz onde cosa definita definito dove spiega
-    где делает определена определён определение объясни что
-    """.split()
-)
 
 
 def points_at_definition(question: Question, definitions: Iterable[Definition]) -> float:
@@ -131,10 +117,10 @@ def _clearness(question: Question, name: str) -> float:
 def _as_written(question: Question, given: str) -> float:
     # A longer name that has this one in it is text without spaces around it.
     others = [one for one in question.names if given not in one]
-    alone = all(one.lower() in _ASKING for one in others)
+    alone = all(one.lower() in ASKING for one in others)
     if written_as_code(given) or given[0] == "_" or _marked_as_code(given, question.text):
         return 1.0 if alone else _AMONG_OTHERS
-    if alone and given.lower() not in _ASKING:
+    if alone and given.lower() not in ASKING:
         return _PLAIN
     inside = rf"[^\W\d][,;]?[ ]+{re.escape(given)}\b"
     return _CAPITAL if given[0].isupper() and re.search(inside, question.text) else 0.0

@@ -12,6 +12,7 @@ from rag_agent.tokens import STOP_WORDS, query_words, runs
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
     from rag_agent.search.heads import HeadFacts
+    from rag_agent.search.verbatim import Wording
     from rag_agent.store import Store
     from rag_agent.store.glance import Glance
 
@@ -37,7 +38,8 @@ class Question:
     ``weight`` is the sum of all; ``highest`` is the rarity of the rarest word. ``lower`` is the
     text and ``folded_names`` are the names, in lower case. ``likeness`` is what ``definitions``
     found out of defined names, ``path_rows`` what ``of_paths`` found out of paths, ``strangeness``
-    what ``pointing`` found out of the question's own, once it did.
+    what ``pointing`` found out of the question's own, ``wording`` what ``verbatim`` made of the
+    text, once they did.
     """
 
     __slots__ = (
@@ -57,6 +59,7 @@ class Question:
         "strangeness",
         "text",
         "weight",
+        "wording",
         "words",
     )
 
@@ -87,6 +90,7 @@ class Question:
         self._shares: dict[tuple[str, ...] | frozenset[str], float] = {}
         self.likeness: dict[str, tuple[float, float, Set[str]] | None] = {}
         self.strangeness: float | None = None
+        self.wording: Wording | None = None
         self.path_rows: dict[HeadFacts, tuple[float, ...]] = {}
         self._beginnings: dict[str, list[str]] = {}
         for word in words:

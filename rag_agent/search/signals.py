@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 # Parts of a score. Words and meaning are what ``alpha`` blends; the others stand beside them.
 WORDS = "words"
+VERBATIM = "verbatim"
 MEANING = "meaning"
 ASKED_FOR = "asked for"
 PARTS = {
     WORDS: "its text has words of the question",
     MEANING: "its meaning is near that of the question",
+    VERBATIM: "it has words of the question just as they stand there",
     "file name": "the file's name has words of the question",
     "folders": "its folders have words of the question",
     "definition": "it defines a name that the question gives",
@@ -153,6 +155,8 @@ SIGNALS: tuple[Signal, ...] = (
     Signal(MEANING, "best chunks' meaning", lambda f: f.cosine_of_three, "median"),
     Signal(MEANING, "best chunk's meaning", lambda f: f.cosine, "median"),
     Signal(MEANING, "summary's meaning", lambda f: f.card, "median"),
+    # Half of a question is in many texts, nearly all of it only where it comes from.
+    Signal(VERBATIM, "word for word", lambda f: f.verbatim**3),
     Signal("file name", "name covered", name_coverage),
     Signal("file name", "whole name", lambda f: float(name_coverage(f) >= 1)),
     Signal("file name", "question in name", lambda f: f.question.coverage(f.path.name)),
@@ -212,6 +216,7 @@ OF_PROSE = frozenset(
         "meaning: best chunks' meaning",
         "meaning: best chunk's meaning",
         "meaning: summary's meaning",
+        "verbatim: word for word",
         "file name: name covered",
         "file name: as written",
         "file name: with its ending",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from rag_agent.store.connection import Database
+    from rag_agent.store.filters import Filter
     from rag_agent.types import DefinitionKind
 
 _LAST_SYNC = "last_sync"
@@ -174,17 +175,27 @@ class Glance:
             self._database.value("SELECT value FROM meta WHERE key = ?", (_LAST_SYNC,)) or ""
         )
 
-    def match(self, words: Sequence[str], k: int) -> list[GlancedPassage]:
-        """The best passages with any of the words, by FTS5's BM25."""
+    def match(self, words: Sequence[str], k: int, also: Sequence[int] = ()) -> list[GlancedPassage]:
+        """The best passages with any of the words, by FTS5's BM25.
+
+        After them come those whose ids are ``also`` given.
+        """
         ranked = lexical.ranked(self._database, words, k)
+        ids = dict.fromkeys([*(identifier for identifier, _ in ranked), *also])
         rows = self._database.rows(
             "SELECT p.chunk_id, c.document_id, p.start_line, p.end_line, p.begin, p.length, "
             "       p.own_text "
             "FROM json_each(?) AS w CROSS JOIN passages AS p ON p.id = w.value "
             "CROSS JOIN document_chunks AS c ON c.id = p.chunk_id ORDER BY w.key",
-            (json.dumps([identifier for identifier, _ in ranked]),),
+            (json.dumps([*ids]),),
         )
         return [GlancedPassage(*row) for row in rows]
+
+    def match_phrase(
+        self, words: Sequence[str], k: int, where: Filter | None = None
+    ) -> list[tuple[int, int]]:
+        """(passage id, chunk id) of up to ``k`` passages that hold all of the stems in a row."""
+        return lexical.match_phrase(self._database, words, k, where)
 
     def history_votes(self, words: Sequence[str], k: int = history.VOTERS) -> dict[int, float]:
         """How much commits that speak of these stems speak for each document, in [0, 1]."""

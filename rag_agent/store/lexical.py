@@ -26,9 +26,10 @@ PATH_WEIGHTS = (2.0, 1.0)  # name, folders
 _FREQUENCIES = 20_000  # words that are remembered
 POSTINGS = 20_000  # rows of the word index that are read for one question
 
+_CHUNKS_OF_PASSAGES = "passages_fts AS f CROSS JOIN passages AS p ON p.id = f.rowid"
 _PASSAGE_JOIN = (
     # CROSS JOIN keeps the order: the other way round FTS5 would be asked once a passage.
-    "passages_fts AS f CROSS JOIN passages AS p ON p.id = f.rowid "
+    f"{_CHUNKS_OF_PASSAGES} "
     "CROSS JOIN document_chunks AS c ON c.id = p.chunk_id "
     "CROSS JOIN documents AS d ON d.id = c.document_id"
 )
@@ -40,14 +41,18 @@ def match(
     k: int,
     where: Filter | None = None,
     postings: int = POSTINGS,
+    also: Sequence[int] = (),
 ) -> list[tuple[int, str]]:
     """(chunk id, text) of passages with at least one of the words, highest score first; ties by id.
+
+    After them come those whose ids are ``also`` given.
 
     Rarest words first, until reading one more would pass the budget of ``postings``: a word that
     half of the passages hold says little and costs most. Words left out come back when the rare
     ones alone do not fill ``k``.
     """
-    return _with_text(database, ranked(database, words, k, where, postings))
+    found = [identifier for identifier, _ in ranked(database, words, k, where, postings)]
+    return _with_text(database, list(dict.fromkeys([*found, *also])))
 
 
 def ranked(
@@ -70,6 +75,27 @@ def ranked(
         more = len(rarest) if where else within + 1
         found = _ranked(database, rarest[:more], k, where)
     return found
+
+
+def match_phrase(
+    database: Database, words: Sequence[str], k: int, where: Filter | None = None
+) -> list[tuple[int, int]]:
+    """(passage id, chunk id) of up to ``k`` passages that hold all of the words in a row.
+
+    None where even the rarest word is in more passages than are read for one question.
+    """
+    frequencies = passage_frequencies(database, words)
+    if not words or any(word not in frequencies for word in words):
+        return []
+    if min(frequencies.values()) > POSTINGS:
+        return []
+    condition, bindings = roots.condition(database, where, chunks=True)
+    tables = _PASSAGE_JOIN if condition else _CHUNKS_OF_PASSAGES
+    return database.rows(
+        f"SELECT p.id, p.chunk_id FROM {tables} WHERE passages_fts MATCH ?{condition} "
+        "ORDER BY f.rowid LIMIT ?",
+        (_quoted(" ".join(words)), *bindings, k),
+    )
 
 
 def match_paths(
@@ -186,8 +212,11 @@ def affordable(frequencies: Sequence[int], postings: int) -> int:
 
 def any_of(words: Sequence[str]) -> str:
     """FTS5's query for any of the words, whatever they hold."""
-    quoted = ('"' + word.replace("\0", "").replace('"', '""') + '"' for word in words)
-    return " OR ".join(quoted)
+    return " OR ".join(map(_quoted, words))
+
+
+def _quoted(words: str) -> str:
+    return '"' + words.replace("\0", "").replace('"', '""') + '"'
 
 
 def _ranked(
@@ -211,11 +240,11 @@ def _ranked(
     )
 
 
-def _with_text(database: Database, found: Sequence[tuple[int, float]]) -> list[tuple[int, str]]:
+def _with_text(database: Database, found: Sequence[int]) -> list[tuple[int, str]]:
     rows = database.rows(
         "SELECT c.id, c.text, p.begin, p.length, p.own_text "
         "FROM json_each(?) AS w CROSS JOIN passages AS p ON p.id = w.value "
         "CROSS JOIN document_chunks AS c ON c.id = p.chunk_id ORDER BY w.key",
-        (json.dumps([identifier for identifier, _ in found]),),
+        (json.dumps(found),),
     )
     return [(chunk, records.passage_text(*slice_of)) for chunk, *slice_of in rows]

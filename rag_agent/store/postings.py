@@ -35,17 +35,20 @@ def match(
     k: int,
     where: Filter | None = None,
     postings: int = lexical.POSTINGS,
+    also: Sequence[int] = (),
 ) -> CountedPassages:
     """The passages that ``lexical.match`` finds, in its order, with how often they have the words.
 
-    Counted are all words that are ``asked``, those too that were left out of the search.
+    Counted are all words that are ``asked``, those too that were left out of the search. The
+    passages whose ids are ``also`` given follow, unless they are among those.
     """
     with database.snapshot():
         known = None if where else current(database)
         if known is None:
-            return _from_texts(lexical.match(database, asked, k, where, postings), asked)
+            return _from_texts(lexical.match(database, asked, k, where, postings, also), asked)
         frequencies = lexical.passage_frequencies(database, asked)
     best = known.best_within(lexical.rarest_first(frequencies), frequencies, k, postings)
+    best = known.with_also(best, also)
     return CountedPassages(
         known.chunks[best].tolist(), known.counts(asked, best), known.lengths[best].astype(float)
     )
@@ -212,6 +215,21 @@ class Postings:
             bm25.add(scores, places, weights, self._norms, self.total)
         matched = bm25.highest(scores, k)
         return matched[np.argsort(-scores[matched], kind="stable")][:k]
+
+    def with_also(self, places: NDArray[np.int64], ids: Sequence[int]) -> NDArray[np.int64]:
+        """Places, followed by those of the passages with these ids that are not among them."""
+        import numpy as np
+
+        if not ids:
+            return places
+        wanted = np.array(ids, dtype=np.int64)
+        at = self.ids.searchsorted(wanted)
+        known = at < len(self.ids)
+        known[known] = self.ids[at[known]] == wanted[known]
+        more = at[known]
+        if self._living is not None:
+            more = more[self._living[more]]
+        return np.concatenate([places, more[~np.isin(more, places)]])
 
     def counts(self, asked: Sequence[str], places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Of shape (places, words): how often the text of each passage has each word."""

@@ -155,10 +155,19 @@ class Reader:
     # Words
 
     def match_counts(
-        self, words: Sequence[str], k: int, where: Filter | None = None
+        self, words: Sequence[str], k: int, where: Filter | None = None, also: Sequence[int] = ()
     ) -> CountedPassages:
-        """The ``k`` best passages that hold any of the stems, with how often each has them."""
-        return postings.match(self._database, words, k, where)
+        """The ``k`` best passages that hold any of the stems, with how often each has them.
+
+        ``also`` are ids of passages that are counted like them, after them.
+        """
+        return postings.match(self._database, words, k, where, also=also)
+
+    def match_phrase(
+        self, words: Sequence[str], k: int, where: Filter | None = None
+    ) -> list[tuple[int, int]]:
+        """(passage id, chunk id) of up to ``k`` passages that hold all of the stems in a row."""
+        return lexical.match_phrase(self._database, words, k, where)
 
     def match_paths(
         self, words: Sequence[str], k: int, where: Filter | None = None

@@ -94,7 +94,18 @@ def _by_words(store: Store, query: str, limit: int = 5) -> SearchResults:
     return search(store, query, embedder=None, limit=limit)
 
 
-@pytest.mark.parametrize("prompt", [WEBHOOKS, ROUTES, MAIL, "請求書の署名はどの鍵で検証されるか"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        WEBHOOKS,
+        ROUTES,
+        MAIL,
+        "請求書の署名はどの鍵で検証されるか",
+        "Paint bars for the turnover of each month",
+        "what is in tests/test_mail.py?",
+        "return ledger(value, other)",
+    ],
+)
 def test_the_files_and_their_certainty_are_those_of_a_search_by_words(
     store: Store, prompt: str
 ) -> None:
@@ -163,6 +174,17 @@ def test_a_follow_up_is_searched_together_with_the_prompt_before(project: Path) 
         memory.forget("s")
         memory.remember("s", WEBHOOKS, [])
     assert "webhooks.py" in _files(_hook(project, "and where is it tested?")[0])
+
+
+@pytest.mark.parametrize("prompt", ["--width-of-thumbnails", "WIDTH_OF_THUMBNAILS"])
+def test_as_short_a_prompt_as_an_option_is_given_the_place_where_it_stands(
+    project: Path, prompt: str
+) -> None:
+    assert _hook(project, prompt)[0] == ""
+    line = f"def main(app):\n    app.add({prompt!r}, 200)\n"
+    (project / "main.py").write_text(line, encoding="utf-8")
+    _index(project)
+    assert _files(_hook(project, prompt)[0])[0] == "main.py"
 
 
 @pytest.mark.parametrize("prompt", ["thanks, that works", "/compact", "  ", "?!"])

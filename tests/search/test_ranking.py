@@ -32,6 +32,10 @@ QUESTIONS = (
     "where does urls.py open sockets of the request cache, and how long is a colour kept in the "
     "legacy query parser before the documentation says that it is old",
     "guide",
+    "what is in src/urls.py",
+    "return 'parse a query string'",
+    "where is Query_string::parse_string called?",
+    "--query-string",
 )
 
 

@@ -96,6 +96,37 @@ def test_paths_are_found_by_name_before_folder(store: Store, root: Root, put: An
     assert [identifier for identifier, _ in store.match_paths(["invoic"], 5, where)] == [1]
 
 
+def test_a_phrase_is_found_where_its_words_stand_in_a_row(
+    store: Store, root: Root, put: Any
+) -> None:
+    put(store, root, "a.md", "run it with --no-cache, please", "nothing")
+    put(store, root, "b.md", "no, a cache")
+    put(store, root, "c.md", "NoCache and no_cache")
+    asked = words("no cache")
+    assert [_path(store, chunk) for _, chunk in store.match_phrase(asked, 5)] == ["a.md", "c.md"]
+    assert len(store.match_phrase(asked, 1)) == 1
+    where = filters.compile("path:c.md")
+    assert [_path(store, chunk) for _, chunk in store.match_phrase(asked, 5, where)] == ["c.md"]
+    assert store.match_phrase(["cach", "no"], 5) == []
+    assert store.match_phrase(["no", "never"], 5) == []
+    assert store.match_phrase([], 5) == []
+
+
+def _path(store: Store, chunk: int) -> str:
+    return store.chunks([chunk])[chunk].document.path
+
+
+def test_a_phrase_of_common_words_alone_is_not_looked_for(
+    store: Store, root: Root, put: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        put(store, root, f"{number}.md", "very common words")
+    put(store, root, "rare.md", "rare common words")
+    monkeypatch.setattr(lexical, "POSTINGS", 4)
+    assert store.match_phrase(["common", "word"], 9) == []
+    assert len(store.match_phrase(["rare", "common"], 9)) == 1
+
+
 def test_common_words_are_left_out_once_the_budget_is_spent(
     store: Store, root: Root, put: Any
 ) -> None:

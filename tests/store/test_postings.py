@@ -4,6 +4,7 @@ import itertools
 import os
 import shutil
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ _QUESTIONS = (
     [],
     ['"', "", "a\0b", "alpha"],
 )
+_ALSO = ((), (1, 40, 91, 93, 1_000))  # ids of passages, some of which come later or never
 
 
 @pytest.fixture
@@ -51,8 +53,10 @@ def _fill(store: Store, root: Root, put: Any, name: str, count: int, seed: int =
     )
 
 
-def _by_fts(store: Store, asked: list[str], k: int, budget: int) -> list[Any]:
-    found = lexical.match(store._database, asked, k, postings=budget)
+def _by_fts(
+    store: Store, asked: list[str], k: int, budget: int, also: Sequence[int] = ()
+) -> list[Any]:
+    found = lexical.match(store._database, asked, k, postings=budget, also=also)
     return _listed(postings._from_texts(found, asked))
 
 
@@ -71,8 +75,9 @@ def _agrees(store: Store) -> None:
     for asked in _QUESTIONS:
         for k in (0, 1, 5, 200):
             for budget in (20_000, 40, 1):
-                found = postings.match(store._database, asked, k, None, budget)
-                assert _listed(found) == _by_fts(store, asked, k, budget)
+                for also in _ALSO:
+                    found = postings.match(store._database, asked, k, None, budget, also)
+                    assert _listed(found) == _by_fts(store, asked, k, budget, also)
 
 
 def test_the_copy_finds_and_counts_what_the_index_of_words_does(copied: Store) -> None:

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pytest
+
+from rag_agent.search import search
+from rag_agent.search.question import read_question
+from rag_agent.search.verbatim import Wording, holders, wording_of
+from rag_agent.tokens import words
+from rag_agent.types import Kind
+
+PROBLEM = "could not close the ledger of last year"
+
+
+def share(
+    question: str,
+    text: str,
+    path: str = "src/a.py",
+    defined: Collection[str] = (),
+    *,
+    kind: Kind = "code",
+    rarity: Mapping[str, float] | None = None,
+) -> float:
+    known = dict.fromkeys(words(question), 1.0)
+    return Wording(question, known | dict(rarity or {})).share(text, path, kind, defined)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("--no-cache", "parser.add_argument('--no-cache')"),
+        ("what does --no-cache do", "use --no-cache, if you must"),
+        ("what is RAG_STORE_DIR", 'os.environ["RAG_STORE_DIR"]'),
+        ("what is server.port?", "server.port = 80"),
+        ("where is `max tokens`?", "the max tokens of it"),
+        (PROBLEM, f'raise Error("{PROBLEM}")'),
+        (PROBLEM, "Could not\n    close the LEDGER\n    of last year!"),
+        ("Die Tür ließ sich nicht öffnen", "die tur ließ sich nicht offnen"),
+        ("无法打开文件\uff0c请检查权限", "throw '无法打开文件\uff0c请检查权限。'"),
+        ("파일을 열 수 없습니다", "오류: 파일을 열 수 없습니다."),
+    ],
+)
+def test_all_of_a_question_can_stand_in_a_text(question: str, text: str) -> None:
+    assert share(question, text) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("--no-cache", "the --no-cache-dir option"),
+        ("no-cache", "--no-cache-dir"),
+        ("cache-dir", "--no-cache-dir"),
+        ("--no-cache", "there is no cache"),
+        ("server.port", "httpserver.port"),
+        ("open ledger year", "open ledger year"),  # three words, as they come by chance
+        ("it is not what they are", "it is not what they are"),  # of which none tells anything
+        ("parse the query of a request", "request a query, parse it"),
+        ("設定の確認", "設定の確認をする"),  # as short as a word
+        ("???", "???"),
+    ],
+)
+def test_what_is_longer_or_common_or_in_another_order_is_not_the_same(
+    question: str, text: str
+) -> None:
+    assert share(question, text) == 0.0
+
+
+def test_a_part_of_it_is_a_share_by_the_rarity_of_its_words() -> None:
+    rest = "while the report was printed"
+    half = share(f"{PROBLEM} {rest}", PROBLEM)
+    assert 0.3 < half < 0.7
+    rare = dict.fromkeys(words("ledger"), 9.0)
+    assert share(f"{PROBLEM} {rest}", PROBLEM, rarity=rare) > half
+
+
+def test_words_that_only_ask_do_not_make_it_less() -> None:
+    assert share("where is the function parse_query defined", "parse_query") == 1.0
+    assert share("where is the widget parse_query painted", "parse_query") == 0.5
+
+
+def test_what_no_text_of_the_project_has_is_not_missed() -> None:
+    value = dict.fromkeys(words("4711"), 0.0)
+    assert share(f"{PROBLEM} 4711", f"{PROBLEM} %d", rarity=value) == pytest.approx(1.0)
+
+
+def test_a_word_with_a_hyphen_counts_only_where_it_is_most_of_the_question() -> None:
+    text = "a case-insensitive match"
+    assert share("case-insensitive", text) == 1.0
+    assert share("case-insensitive lookup of header fields in a cache", text) == 0.0
+
+
+def test_a_qualified_name_stands_where_its_last_part_is_defined() -> None:
+    text = "def is_match(self): ..."
+    asked = "Regex::is_match"
+    assert share(asked, text, "src/regex.py", defined={"is_match"}) == 1.0
+    assert share(asked, f"class Regex:\n{text}", defined={"is_match"}) == 1.0
+    assert share(asked, text, "src/glob.py", defined={"is_match"}) == 0.0
+    assert share(asked, text, "src/regex.py") == 0.0
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what is in src/lib/a.py", "lib/a.py:12", r".\src\lib\a.py", "/home/me/project/src/lib/a.py"],
+)
+def test_a_path_is_had_by_its_file(question: str) -> None:
+    assert share(question, "nothing of it", "src/lib/a.py") == pytest.approx(1.0, abs=0.75)
+    assert share(question, "nothing of it", "src/lib/a.py") > 0.5
+    assert share(question, "nothing of it", "src/other/a.py") == 0.0
+
+
+def test_a_long_report_is_not_compared() -> None:
+    report = " ".join(f"word{chr(97 + n // 26)}{chr(97 + n % 26)} went wrong" for n in range(30))
+    assert share(report, report) == 0.0
+    assert share(f"`parse_query` {report}", "parse_query") == 0.0
+
+
+@pytest.mark.parametrize("mark", ["“", "`", '"', "'", "(", "「", "-"])
+def test_marks_without_end_are_only_text(mark: str) -> None:
+    text = mark * 20_000
+    assert share(f"parse_query {text}", "parse_query") == 1.0
+    assert share(text, text) == 0.0
+
+
+def test_the_passages_that_hold_a_literal_are_found_by_its_phrase(indexed: Any) -> None:
+    store = indexed(
+        {
+            "a.py": "add('--no-cache')\n",
+            "b.py": "cache = no\n",
+            "c.md": "Say `--no-cache` to it.\n",
+        }
+    )
+    question, _ = read_question(store, "what does --no-cache do")
+    paths = {
+        stored.id: path for path in ("a.py", "b.py", "c.md") for stored in _chunks(store, path)
+    }
+    assert sorted(paths[chunk] for chunk in holders(question, store).values()) == ["a.py", "c.md"]
+    assert wording_of(question) is wording_of(question)
+
+
+def _chunks(store: Any, path: str) -> Any:
+    return store.chunks_of(store.documents(store.roots()[0])[path].id)
+
+
+OTHERS = {
+    f"src/cache{n}.py": "def run(cache):  # drop an old one\n    return cache.drop(old=True)\n" * 3
+    for n in range(10)
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("what does --drop-old-cache do", "    app.flag('--drop-old-cache')"),
+        ("OLD_CACHE_DROP", "    value = OLD_CACHE_DROP  # of the site"),
+        ("old.cache.drop", "    settings['old.cache.drop'] = 1"),
+        ('I get "cannot drop an old cache", why?', "    fail('cannot drop an old cache')"),
+        ("cannot drop an old cache", "    fail('cannot drop an old cache')"),
+    ],
+)
+def test_the_place_where_just_that_stands_comes_before_others_with_its_words(
+    indexed: Any, question: str, line: str
+) -> None:
+    other = "def setup(app):\n" + "    app.start()\n" * 20
+    store = indexed(OTHERS | {"lib/main.py": f"{other}{line}\n{other}"})
+    results = search(store, question, embedder=None, limit=3)
+    first = results.hits[0]
+    assert first.path == "lib/main.py"
+    assert line.strip() in first.chunk.text
+    assert first.signals["verbatim"] == max(first.signals.values())
+
+
+def test_a_literal_is_found_among_more_passages_than_are_ranked(indexed: Any) -> None:
+    files = {f"src/m{n}.py": "cache = no = dir = 1\n" * 3 for n in range(300)}
+    # A text so long that each of its words counts little.
+    files["z.txt"] = "other things\n" * 200 + "run it with --no-cache-dir\n"
+    store = indexed(files)
+    assert search(store, "--no-cache-dir", embedder=None, limit=1).hits[0].path == "z.txt"
+
+
+def test_what_many_passages_have_counts_for_none_of_them(indexed: Any) -> None:
+    files = {f"src/m{n}.py": f"x{n} = flat_hash_map()\n" for n in range(40)}
+    store = indexed(
+        files | {"src/flat_hash_map.py": "class Table: ...\n", "b.py": "y = the_map()\n"}
+    )
+    results = search(store, "flat_hash_map", embedder=None, limit=50)
+    assert results.hits[0].path == "src/flat_hash_map.py"
+    assert len(results.hits) > 40
+    assert not any(hit.signals.get("verbatim") for hit in results.hits)
+    (hit, *_) = search(store, "what is in src/m7.py", embedder=None).hits
+    assert hit.path == "src/m7.py"
+
+
+def test_a_path_counts_however_often_it_is_named(indexed: Any) -> None:
+    files = {f"src/m{n}.py": f"# as in lib/tables.py {n}\n" for n in range(40)}
+    store = indexed(files | {"lib/tables.py": "class Table: ...\n"})
+    (hit, *_) = search(store, "what is in lib/tables.py", embedder=None).hits
+    assert hit.path == "lib/tables.py"
+    assert hit.signals["verbatim"] > 1
+
+
+def test_a_filter_holds_for_literals_too(indexed: Any) -> None:
+    store = indexed({"a.py": "x = '--no-cache'\n", "b.md": "Say `--no-cache` to it.\n"})
+    results = search(store, "--no-cache", embedder=None, where="kind:prose")
+    assert [hit.path for hit in results.hits] == ["b.md"]
+
+
+def test_the_chunk_with_the_row_of_words_is_the_one_that_is_shown(indexed: Any) -> None:
+    about = "def close_ledger():\n" + "    ledger = close(ledger, year)  # the last year\n" * 44
+    code = f"{about}\n\ndef other():\n" + "    pass\n" * 30 + f"    fail('{PROBLEM}')\n"
+    store = indexed({"ledger.py": code})
+    (hit,) = search(store, PROBLEM, embedder=None).hits
+    assert PROBLEM in hit.chunk.text
