@@ -208,7 +208,8 @@ class Hit:
     may be injected. ``signals`` names what the score is made of. ``stale`` means the file changed
     on disk and could not be synced. ``doubles`` are further files that say the same, as hits of
     their own. ``address`` opens a file in a vault in Obsidian. ``given`` are lines of the file that
-    the question gives, as a stack trace does.
+    the question gives, as a stack trace does, ``exact`` the first ones of its chunks that have a
+    piece of the question word for word.
     """
 
     path: str
@@ -223,6 +224,7 @@ class Hit:
     doubles: tuple[Hit, ...] = ()
     address: str = ""
     given: tuple[int, ...] = ()
+    exact: tuple[int, ...] = ()
 
     @property
     def copies(self) -> tuple[str, ...]:

@@ -431,6 +431,8 @@ def test_every_verb_has_help_for_itself_and_its_arguments() -> None:
         (("search", "x", "--limit", "0"), "not between 1 and 1,000"),
         (("search", "x", "--limit", "many"), "not a whole number"),
         (("search", "x", "--nonsense"), "--nonsense"),
+        (("search", "--drop-cache"), "to ask for --drop-cache itself: .* search -- --drop-cache"),
+        (("context", "--drop-cache", "?"), "context -- --drop-cache"),
         (("ext", "ad"), "invalid choice"),
         (("status", "extra"), "extra"),
         ((), "name a verb"),

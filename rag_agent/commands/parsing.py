@@ -59,7 +59,11 @@ def parse(words: Sequence[str], program: str = "rag-agent") -> Call:
     if found is None:
         raise Usage(f"{program}: {_unknown(name, rest)}; `{program} help` lists the verbs")
     words_of_verb = _protected(found, _with_values(found, rest))
-    parsed = parser(found, program).parse_args([*before, *words_of_verb])
+    try:
+        parsed = parser(found, program).parse_args([*before, *words_of_verb])
+    except Usage as usage:
+        hint = _hint(found, rest, program) if usage.code else ""
+        raise Usage(usage.message + hint, usage.code) from None
     return Call(found, parsed)
 
 
@@ -147,6 +151,16 @@ def _protected(verb: Verb, words: list[str]) -> list[str]:
     for argument in (*verb.arguments, *GLOBAL_OPTIONS):
         options.update(option_strings(argument))
     return [f"{_VALUE}{w}" if w.startswith("-") and w not in options else w for w in words]
+
+
+def _hint(verb: Verb, words: Sequence[str], program: str) -> str:
+    """How to ask for an option, where words of a question were taken for one of ours."""
+    free = [argument.name for argument in verb.arguments if argument.many and not argument.option]
+    own = {way for one in (*verb.arguments, *GLOBAL_OPTIONS) for way in option_strings(one)}
+    foreign = [word for word in words if word.startswith("-") and word.split("=")[0] not in own]
+    if not free or not foreign or "--" in words:
+        return ""
+    return f"; to ask for {foreign[0]} itself: {program} {verb.name} -- {foreign[0]}"
 
 
 def _unknown(name: str, rest: Sequence[str]) -> str:

@@ -139,7 +139,11 @@ def _hit_text(hit: Hit, words: Mapping[str, float]) -> str:
     head = f"{styled(place, 'cyan', 'bold')}  score={hit.score:.2f}"
     best = hit.chunk
     shown = preview(
-        best.text, words, definitions=best.definitions, start=best.start, given=hit.given
+        best.text,
+        words,
+        definitions=best.definitions,
+        start=best.start,
+        given=hit.given or hit.exact,
     )
     # Of the lines below it, which the chunk may hold among other things.
     heading = heading_of(best, min(shown, default=best.start), max(shown, default=best.end), words)

@@ -49,6 +49,7 @@ RIDGE = 5e-4  # of the mean loss of a question; ten times less or more costs 0.0
 DOCUMENT, DOCUMENT_ASKED = "document: document", f"{ASKED_FOR}: document"
 FIXED: Mapping[str, Row | None] = {
     "verbatim: word for word": (1.6, 0.0, 1.6),
+    "verbatim: all of it": (1.0, 0.0, 1.0),
     "file name: with its ending": (0.2, -0.2, 0.2),
     "definition: sought": (1.0, 0.0, 0.0),
 } | {key: None for key in KEYS if key.startswith(f"{ASKED_FOR}: ") and key != DOCUMENT_ASKED}

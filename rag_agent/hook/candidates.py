@@ -9,7 +9,7 @@ from rag_agent.search.facts import corpus_of
 from rag_agent.search.lexical import CANDIDATES, count_chunk, count_passage
 from rag_agent.search.matches import ChunkMatch, FileMatch, by_file
 from rag_agent.search.nearby import nearby
-from rag_agent.search.verbatim import COVERED, holders, wording_of
+from rag_agent.search.verbatim import holders, least_covered, wording_of
 from rag_agent.store.folding import fold
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
@@ -120,12 +120,13 @@ def _compare(question: Question, files: Sequence[FileMatch], literally: Collecti
     wording = wording_of(question)
     if wording.says_little:
         return
+    least = least_covered(question)
     named = wording.named([file.document.path for file in files])
     for place, file in enumerate(files):
         document = file.document
         for chunk in file.chunks:
             stored = chunk.stored
-            if place in named or chunk.asked or chunk.covered >= COVERED or stored.id in literally:
+            if place in named or chunk.asked or chunk.covered >= least or stored.id in literally:
                 defined = {one.name.lower() for one in chunk.asked}
                 chunk.verbatim = wording.share(
                     stored.chunk.text, document.path, document.kind, defined

@@ -17,7 +17,7 @@ from rag_agent.search.heads import facts_of
 from rag_agent.search.of_paths import row_of
 from rag_agent.search.pointing import gives_lines, lines_given
 from rag_agent.search.question import Question
-from rag_agent.search.verbatim import COVERED, holders, wording_of
+from rag_agent.search.verbatim import holders, least_covered, wording_of
 from rag_agent.types import Definition
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ _PATHS = 50  # documents by the words of their paths
 _UNSEEN = 5  # of those that nothing else found: each costs reading its chunks
 _CHUNKS_OF_UNSEEN = 40
 _CHUNKS_BY_CARD = 3  # nothing says yet which of them answers
-_COMPARED = 12  # chunks that are compared word for word with the question: those with most of it
+# Chunks that are compared word for word with the question: those with most of it, and what has as
+# much as the last of them.
+_COMPARED, _MOST_COMPARED = 12, 60
 _LINES = 50  # that a question may give of files; a log has more of them
 _DEFINITIONS = 100  # a name such as "get" is defined a thousand times; the weightiest are kept
 
@@ -115,8 +117,17 @@ def _look_word_for_word(store: Store, files: Candidates, literal: Sequence[int])
     wording = wording_of(files.question)
     if wording.says_little:
         return
-    telling = np.flatnonzero(files.covered >= COVERED)
-    telling = telling[np.argsort(-files.covered[telling], kind="stable")][:_COMPARED]
+    telling = np.flatnonzero(files.covered >= least_covered(files.question))
+    needed = wording.needed(files.words)
+    if needed is not None:
+        has = files.counts[telling] > 0
+        some = [has[:, row].all(axis=1) for row in needed]
+        telling = telling[np.any(some, axis=0)] if some else telling[:0]
+    telling = telling[np.argsort(-files.covered[telling], kind="stable")]
+    if len(telling) > _COMPARED:
+        # All that have as much of it as the last.
+        alike = files.covered[telling] >= files.covered[telling[_COMPARED - 1]]
+        telling = telling[alike][:_MOST_COMPARED]
     named = wording.named([head.document.path for head in files.heads])
     either = np.isin(files.ids, literal) | np.isin(files.file_of, named)
     places = np.union1d(telling, np.flatnonzero(either))

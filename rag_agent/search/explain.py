@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rag_agent.search.lexical import path_words
 from rag_agent.search.rerank import SIGNAL as RERANKER
 from rag_agent.search.signals import PARTS
-from rag_agent.tokens import query_words, runs, stems, words
+from rag_agent.tokens import query_words, runs, split_identifier, stems, words
 from rag_agent.types import Hit
 
 _PHRASES = {
@@ -68,6 +68,9 @@ def _found(hit: Hit, query: str) -> list[str]:
     there = [word for stem, word in written.items() if stem in inside]
     missing = [word for stem, word in written.items() if stem not in inside]
     lines = []
+    if hit.exact:
+        places = ", ".join(map(str, hit.exact))
+        lines.append(f"has it as it is written in line{'s' * (len(hit.exact) > 1)} {places}")
     if there:
         lines.append(f"words found in what is shown, or in the path: {_listed(there)}")
     if missing:
@@ -85,9 +88,11 @@ def _written(query: str) -> dict[str, str]:
     for run in runs(query):
         found = stems(run)
         # Of a name of several parts the first stem is the whole of it.
-        for stem in found:
+        parts = split_identifier(run)
+        names = [run, *parts] if len(found) == len(parts) + 1 else [run] * len(found)
+        for stem, name in zip(found, names, strict=True):
             if stem in told:
-                written.setdefault(stem, run if stem == found[0] else stem)
+                written.setdefault(stem, name)
     return written
 
 
@@ -108,6 +113,7 @@ def _names(hit: Hit, written: Mapping[str, str]) -> list[str]:
 
 
 def _listed(found: list[str]) -> str:
+    found = list(dict.fromkeys(found))
     more = len(found) - _MOST_WORDS
     listed = ", ".join(found[:_MOST_WORDS])
     return f"{listed} and {more} more" if more > 0 else listed

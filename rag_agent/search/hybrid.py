@@ -19,7 +19,7 @@ from rag_agent.search.dense import Meaning, read_meaning
 from rag_agent.search.diversity import collapse
 from rag_agent.search.facts import Corpus, corpus_of
 from rag_agent.search.matches import ChunkMatch, FileMatch
-from rag_agent.search.passages import choose_places, measures, uncounted
+from rag_agent.search.passages import choose_places, exact_lines, measures, uncounted
 from rag_agent.search.pointing import lines_given
 from rag_agent.search.question import Question, read_question
 from rag_agent.search.unmatched import WITHOUT_FILTER, explain_nothing
@@ -168,6 +168,7 @@ def _hit(
     file = scored.file
     best, *more = (_chunk(match, texts[match.stored.id]) for match in shown)
     unread = [texts[match.stored.id] for match in uncounted(file)]
+    kind = file.document.kind
     return Hit(
         path=file.shown_path,
         score=scored.score,
@@ -178,6 +179,11 @@ def _hit(
         converted=file.document.converted,
         document=file.document,
         given=lines_given(question, file.document.path),
+        exact=tuple(
+            line
+            for match in shown
+            for line in exact_lines(question, match, texts[match.stored.id], kind)
+        ),
     )
 
 

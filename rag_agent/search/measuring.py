@@ -21,6 +21,7 @@ from rag_agent.search.of_paths import PathView
 from rag_agent.search.path_classes import CLASSES, PathFacts
 from rag_agent.search.question import Question
 from rag_agent.search.signals import ASKED_FOR, DOCUMENT_WORDS, MEANING, SIGNALS, VERBATIM, WORDS
+from rag_agent.search.verbatim import WHOLE
 from rag_agent.tokens import words
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def of_all(files: Candidates, corpus: Corpus) -> Columns:
     """What is known of every candidate without reading what its chunks define, not scaled yet."""
     chunks, shortness, plain, depth = np.array([facts.row for facts in files.facts]).T
     shares = corpus.languages
+    verbatim = np.maximum.reduceat(files.verbatim, files.first)
     return {
         **_of_words(files, chunks),
         **_of_meaning(files),
@@ -74,7 +76,8 @@ def of_all(files: Candidates, corpus: Corpus) -> Columns:
         "file name: short name": shortness,
         "kind of file: plain name": plain,
         "kind of file: depth": depth,
-        f"{VERBATIM}: word for word": np.maximum.reduceat(files.verbatim, files.first) ** 3,
+        f"{VERBATIM}: word for word": verbatim**3,
+        f"{VERBATIM}: all of it": (verbatim > WHOLE).astype(np.float64),
         "folders: path": files.by_path,
         "commits: commits": files.commits,
         "links: link distance": files.near,

@@ -12,6 +12,7 @@ from rag_agent.search.pointing import (
     points_at_file,
     strangeness,
 )
+from rag_agent.search.verbatim import wording_of
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from rag_agent.search.matches import ChunkMatch, FileMatch
     from rag_agent.search.question import Question
+    from rag_agent.types import Kind
 
 _SHOWN = 3  # chunks a file: with 3, 2, 1, 1 … the changed lines of 75 % of bug fixes are shown
 # A long document answers in more places than a source file: with five the right lines of 97 % of
@@ -27,6 +29,8 @@ _SHOWN_OF_LONG = 5
 _LONG = 40  # chunks, some 70,000 characters of prose
 # A further chunk must be worth showing beside the best one.
 _LEAST_SHARE = 0.4
+# Lines of a chunk that are named for what they have word for word, if it has so much of a question.
+_MOST_EXACT, _LEAST_EXACT = 3, 0.5
 
 
 def choose_places(question: Question, file: FileMatch, alpha: float) -> list[int]:
@@ -67,6 +71,18 @@ def uncounted(file: FileMatch) -> tuple[ChunkMatch, ...]:
     return () if any(chunk.passages for chunk in file.chunks) else file.chunks[:_SHOWN]
 
 
+def exact_lines(question: Question, match: ChunkMatch, text: str, kind: Kind) -> list[int]:
+    """The first lines of a chunk that have a piece of the question word for word.
+
+    None of a chunk that defines what the question names: its definition is what is looked for.
+    """
+    if match.verbatim < _LEAST_EXACT or match.asked:
+        return []
+    first = match.stored.chunk.start
+    found = wording_of(question).lines(text, kind)
+    return [first + line for line in found[:_MOST_EXACT]]
+
+
 def measures(
     question: Question, file: FileMatch, texts: Iterable[str]
 ) -> tuple[float | None, float, float, float, int, float, float, float, float, float]:
@@ -90,5 +106,5 @@ def measures(
         points_at_definition(question, chain.from_iterable(chunk.asked for chunk in file.chunks)),
         points_at_file(question, file.document.path),
         strangeness(question),
-        max(chunk.verbatim for chunk in file.chunks),
+        max(chunk.verbatim for chunk in file.chunks) * wording_of(question).known,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from rag_agent.search.path_classes import CLASSES
+from rag_agent.search.verbatim import WHOLE
 from rag_agent.tokens import words
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
@@ -31,7 +32,7 @@ PARTS = {
     WORDS: "its text has words of the question",
     MEANING: "its meaning is near that of the question",
     VERBATIM: "it has words of the question just as they stand there",
-    "file name": "the file's name has words of the question",
+    "file name": "what the file's name has of the question, and how short it is",
     "folders": "its folders have words of the question",
     "definition": "it defines a name that the question gives",
     "defined names": "names it defines are like the question",
@@ -41,8 +42,8 @@ PARTS = {
     "example": "it is an example, and the question is not about examples",
     "vendored": "it is a copy of foreign or built code",
     "changelog": "it is a changelog, and the question is not about changes",
-    "document": "it is a document, and the question does not ask for one",
-    ASKED_FOR: "it is a kind of file that the question asks for",
+    "document": "it is a document, where documents are not asked for",
+    ASKED_FOR: "it is of a kind of files that the question speaks of",
     "language": "it is written in a language that much of the project is written in",
     "kind of file": "what other kind of file it is, and how deep it lies",
     "size": "how much there is in the file",
@@ -157,6 +158,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal(MEANING, "summary's meaning", lambda f: f.card, "median"),
     # Half of a question is in many texts, nearly all of it only where it comes from.
     Signal(VERBATIM, "word for word", lambda f: f.verbatim**3),
+    Signal(VERBATIM, "all of it", lambda f: float(f.verbatim > WHOLE)),
     Signal("file name", "name covered", name_coverage),
     Signal("file name", "whole name", lambda f: float(name_coverage(f) >= 1)),
     Signal("file name", "question in name", lambda f: f.question.coverage(f.path.name)),
@@ -217,6 +219,7 @@ OF_PROSE = frozenset(
         "meaning: best chunk's meaning",
         "meaning: summary's meaning",
         "verbatim: word for word",
+        "verbatim: all of it",
         "file name: name covered",
         "file name: as written",
         "file name: with its ending",

@@ -388,6 +388,21 @@ def test_an_explanation_says_which_words_and_names_were_found(indexed: Any) -> N
     assert "defines parse_query" in lines
 
 
+def test_an_explanation_names_words_as_they_were_written(indexed: Any) -> None:
+    results = search(indexed(FILES), "parse_query of runtimeRetries 全文検索", embedder=None)
+    lines = explain(results.hits[0], results.query)
+    assert "words not found there: runtimeRetries, runtime, retries, 全文検索" in lines
+
+
+def test_an_explanation_says_in_which_lines_it_stands_as_it_was_written(indexed: Any) -> None:
+    text = "x = 1\n" * 8 + "add('--drop-cache')\n" + "x = 1\n" * 4 + "say('--drop-cache')\n"
+    store = indexed({"src/drop.py": text})
+    (hit, *_) = search(store, "what does --drop-cache do", embedder=None).hits
+    assert hit.exact == (9, 14)
+    lines = explain(hit, "what does --drop-cache do")
+    assert "has it as it is written in lines 9, 14" in lines
+
+
 def test_an_explanation_says_how_far_a_hit_is_behind_and_why(indexed: Any) -> None:
     first, second, *_ = search(indexed(FILES), "parse query", embedder=None)
     (line,) = (line for line in explain(second, above=first) if "behind" in line)

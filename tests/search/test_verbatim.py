@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -32,7 +33,10 @@ def share(
     [
         ("--no-cache", "parser.add_argument('--no-cache')"),
         ("what does --no-cache do", "use --no-cache, if you must"),
+        ("--no-cache", 'flags.BoolVar(&noCache, "no-cache", false)'),
+        ("--max-retries=5", "use --max-retries or so"),
         ("what is RAG_STORE_DIR", 'os.environ["RAG_STORE_DIR"]'),
+        ("what is RAG_STORE_DIR=7", 'os.environ["RAG_STORE_DIR"]'),
         ("what is server.port?", "server.port = 80"),
         ("where is `max tokens`?", "the max tokens of it"),
         (PROBLEM, f'raise Error("{PROBLEM}")'),
@@ -52,6 +56,8 @@ def test_all_of_a_question_can_stand_in_a_text(question: str, text: str) -> None
         ("--no-cache", "the --no-cache-dir option"),
         ("no-cache", "--no-cache-dir"),
         ("cache-dir", "--no-cache-dir"),
+        ("--no-cache", "a no-cache header"),
+        ("MAX_SIZE", "max_size = 3"),
         ("--no-cache", "there is no cache"),
         ("server.port", "httpserver.port"),
         ("open ledger year", "open ledger year"),  # three words, as they come by chance
@@ -102,12 +108,63 @@ def test_a_qualified_name_stands_where_its_last_part_is_defined() -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["what is in src/lib/a.py", "lib/a.py:12", r".\src\lib\a.py", "/home/me/project/src/lib/a.py"],
+    [
+        "what is in src/lib/a.py",
+        "lib/a.py:12",
+        "lib/a.py:12:4",
+        "lib/a.py#L12",
+        "@lib/a.py(1,2)",
+        r".\src\lib\a.py",
+        "/home/me/project/src/lib/a.py",
+    ],
 )
 def test_a_path_is_had_by_its_file(question: str) -> None:
-    assert share(question, "nothing of it", "src/lib/a.py") == pytest.approx(1.0, abs=0.75)
     assert share(question, "nothing of it", "src/lib/a.py") > 0.5
     assert share(question, "nothing of it", "src/other/a.py") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (
+            "cannot reserve 5 of A-1: only 2 left",
+            'f"cannot reserve {wanted} of {sku}: only {n} left"',
+        ),
+        ("no file matches zzz here, try again", 'f"no file matches {name!r} here, try again"'),
+        ("the pattern 'a/*wav' is not known", "fmt(\"the pattern '%s' is not known\", p)"),
+        ("took 1234 ms for 7 of 99 files", '"took %d ms for %d of %d files"'),
+    ],
+)
+def test_a_message_is_had_by_the_code_that_fills_it_in(said: str, code: str) -> None:
+    nowhere = dict.fromkeys(words("zzz"), 0.0)
+    assert share(said, code, rarity=nowhere) > 0.8
+    far = re.sub(
+        r" (of|here|for|is)\b", r" which is quite a long way away from it, and then it \1", code
+    )
+    assert share(said, far, rarity=nowhere) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "is_set"),
+    [
+        ("data", "cache:\n  redis:\n    ttl: 3\n", True),
+        ("data", '{"cache": {"redis": {"ttl": 3}}}', True),
+        ("data", "[cache.redis]\nttl = 3\n", True),
+        ("data", "redis:\n  cache:\n    ttl: 3\n", False),
+        ("data", "cache:\n  redis:\n    ttlmax: 3\n", False),
+        ("code", "cache:\n  redis:\n    ttl: 3\n", False),
+    ],
+)
+def test_a_key_of_settings_is_had_by_what_sets_it(kind: Kind, text: str, is_set: bool) -> None:
+    assert share("where is cache.redis.ttl", text, "a.yaml", kind=kind) == float(is_set)
+
+
+def test_of_a_prompt_that_is_foreign_little_is_known() -> None:
+    rarity = dict.fromkeys(words("utf 8 parse"), 1.0) | dict.fromkeys(words("haiku fans loud"), 0.0)
+    assert Wording("parse utf-8", rarity).known == 1.0
+    assert Wording("find 8 of it", dict.fromkeys(words("find"), 1.0)).known == 1.0
+    assert Wording("a haiku about loud fans in utf-8", rarity).known < 0.5
+    assert Wording("???", rarity).known == 0.0
 
 
 def test_a_long_report_is_not_compared() -> None:
@@ -204,6 +261,30 @@ def test_a_filter_holds_for_literals_too(indexed: Any) -> None:
     store = indexed({"a.py": "x = '--no-cache'\n", "b.md": "Say `--no-cache` to it.\n"})
     results = search(store, "--no-cache", embedder=None, where="kind:prose")
     assert [hit.path for hit in results.hits] == ["b.md"]
+
+
+def test_a_file_comes_before_what_names_it(indexed: Any) -> None:
+    loader = 'SETTINGS = "config/settings.yaml"\n\ndef settings():\n    return load(SETTINGS)\n'
+    store = indexed({"shop/settings.py": loader, "config/settings.yaml": "port: 80\n"})
+    for question in ("config/settings.yaml", "what is in config/settings.yaml?"):
+        hits = search(store, question, embedder=None).hits
+        assert [hit.path for hit in hits] == ["config/settings.yaml", "shop/settings.py"]
+    hits = search(store, "which function loads config/settings.yaml", embedder=None).hits
+    assert hits[0].path == "shop/settings.py"
+
+
+def test_a_row_of_common_words_is_found_among_all_that_have_them(indexed: Any) -> None:
+    files = {f"src/find{n}.py": "def find():\n    return find\n" * 5 for n in range(300)}
+    line = 'say("there may be more to find in a while")\n'
+    store = indexed(files | {"status.py": f"def status():\n    {line}"})
+    (hit, *_) = search(store, "there may be more to find in a while", embedder=None).hits
+    assert hit.path == "status.py"
+
+
+def test_an_option_that_stands_there_outweighs_all_that_has_its_words(indexed: Any) -> None:
+    other = "class OtherModels:\n    def other_models(self):\n        '''Other models.'''\n" * 3
+    store = indexed({"other_models.py": other, "cli.py": "add('--other-models')\n"})
+    assert search(store, "--other-models", embedder=None).hits[0].path == "cli.py"
 
 
 def test_the_chunk_with_the_row_of_words_is_the_one_that_is_shown(indexed: Any) -> None:
