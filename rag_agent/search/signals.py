@@ -42,7 +42,7 @@ PARTS = {
     "example": "it is an example, and the question is not about examples",
     "vendored": "it is a copy of foreign or built code",
     "changelog": "it is a changelog, and the question is not about changes",
-    "document": "it is a document, where documents are not asked for",
+    "document": "it is a document",
     ASKED_FOR: "it is of a kind of files that the question speaks of",
     "language": "it is written in a language that much of the project is written in",
     "kind of file": "what other kind of file it is, and how deep it lies",
