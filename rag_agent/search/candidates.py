@@ -18,6 +18,7 @@ from rag_agent.search.of_paths import row_of
 from rag_agent.search.pointing import gives_lines, lines_given
 from rag_agent.search.question import Question
 from rag_agent.search.verbatim import holders, least_covered, wording_of
+from rag_agent.tokens import words
 from rag_agent.types import Definition
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def find_candidates(
         chunks.add(dense.nearest(store, meaning, where))
     # Votes know no filter, which a question with one does not need them for.
     unseen = _unseen([by_path, {} if where else commits], chunks.documents)
+    unseen += _named(store, question, chunks.documents, where)
     chunks.add(store.first_chunks(unseen, _CHUNKS_OF_UNSEEN, where))
     if meaning:
         by_card = [
@@ -110,6 +112,22 @@ class _Chunks:
         """As ``Store.owners``, of all."""
         none = np.empty((2, 0), dtype=np.int64)
         return np.concatenate([none, *self._owners], axis=1)
+
+
+def _named(
+    store: Store, question: Question, documents: Set[int], where: Filter | None
+) -> list[int]:
+    """The documents whose paths the question gives, but for those that are there already.
+
+    Stop words and all: of ``make.bat`` no word would be looked for otherwise.
+    """
+    named: list[int] = []
+    for literal in wording_of(question).literals:
+        if "." in literal.written or "/" in literal.written:
+            found = [one for one, _ in store.match_paths(words(literal.written), _PATHS, where)]
+            heads = store.shown([one for one in found if one not in documents])
+            named += [n for n, head in heads.items() if literal.is_path(head.document.path.lower())]
+    return named[:_UNSEEN]
 
 
 def _look_word_for_word(store: Store, files: Candidates, literal: Sequence[int]) -> None:

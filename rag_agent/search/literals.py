@@ -35,7 +35,7 @@ class Literal:
 
     ``written`` is in lower case, ``phrase`` its words as the word index has them in a row,
     ``name`` is what ``module::name`` is called where it is defined, "" if it is nothing like that,
-    and ``qualifiers`` are the names before it. ``path`` begins with a slash, "" if it can be none.
+    and ``qualifiers`` are the names before it. ``path`` is it behind a slash.
     ``forms`` are how texts in lower case write it; ``constant`` is how a text that means it must,
     "" if any case will do. ``keys`` are those of ``a.key.of.settings``, outermost first. One does
     not ``count_in_texts`` if so many have it that this tells nothing, or if it is meant as the path
@@ -58,7 +58,7 @@ class Literal:
     def __init__(self, written: str, own: Sequence[str], *, is_compound: bool) -> None:
         self.written = written.lower()
         plain = self.written.replace("\\", "/").removeprefix("./").lstrip("/")
-        self.path = f"/{plain}" if "." in plain or "/" in plain else ""
+        self.path = f"/{plain}"
         # Of a single name the whole of it is enough.
         is_name = len(own) == 1 and not is_unspaced(own[0])
         self.phrase = stems(own[0])[:1] if is_name else tuple(words(written))
@@ -86,6 +86,10 @@ class Literal:
                     yield start
                 start = folded.find(written, start + 1)
 
+    def is_in(self, text: str, folded: str = "") -> bool:
+        """Whether a text has it anywhere; ``folded`` is the text in lower case if that is known."""
+        return any(True for _ in self.places_in(text, folded or text.lower()))
+
     def is_defined(self, defined: Collection[str], folded: str, path: str) -> bool:
         """Whether its name is among those defined by a text that belongs to what is before it."""
         return self.name in defined and all(one in folded or one in path for one in self.qualifiers)
@@ -102,9 +106,7 @@ class Literal:
 
     def is_path(self, path: str) -> bool:
         """Whether it is a path in lower case, or the end of it, or ends with it."""
-        return self.path != "" and (
-            f"/{path}".endswith(self.path) or ("/" in path and self.path.endswith(f"/{path}"))
-        )
+        return f"/{path}".endswith(self.path) or ("/" in path and self.path.endswith(f"/{path}"))
 
 
 def quotations(text: str) -> list[str]:

@@ -34,6 +34,8 @@ _COVERED = 0.4  # of a question; what has less of it word for word would gain ne
 # Passages that may have a literal; what more have tells too little. To count it for some of them
 # only, those that are read, would put these above others with as much of it.
 _HOLDERS = 30
+# Passages of its words in a row that are read for how it is written: PATH_INFO is no pathInfo.
+_FOLDED = 150
 # A question with so few words that are no stop words is looked for by some of its rows: what it is
 # compared with otherwise has these words, and that may be half of the index.
 _FEW_TELLING, _MOST_ROWS = 3, 4
@@ -42,6 +44,8 @@ _MOST_WORDS = 64  # a longer text says too much in other words for any row of it
 # A word with a hyphen ("case-insensitive") is seldom meant letter by letter, but for a name that is
 # most of what is asked for.
 _MOSTLY = 0.5
+# What is said of options and keys beside their names: "where is … set", "the default of …".
+_OF_SETTINGS = frozenset("default flag key option set setting value".split())
 
 
 class Wording:
@@ -62,13 +66,15 @@ class Wording:
         said = plain(text.lower()).split()
         self._words = said if len(said) <= _MOST_WORDS else []
         self._weights = [_weight(word.decode("utf-8"), rarity) for word in self._words]
+        self.literals = literals_of(text) if any(self._words) else []
+        for literal in self.literals:
+            self._let_count(literal)
         self._total = sum(self._weights)
         self._idle = {
             place
             for place, word in enumerate(self._words)
-            if word.isdigit() or word.decode("utf-8") in ASKING
+            if word.isdigit() or word.decode("utf-8") in ASKING | _OF_SETTINGS
         }
-        self.literals = literals_of(text) if self._total else []
         self._places = [self._where(literal) for literal in self.literals]
         self._unknown = {
             place
@@ -127,7 +133,7 @@ class Wording:
         found = self._rows.places_in(plain(folded), kind)
         for literal, places in zip(self.literals, self._places, strict=True):
             if places and (
-                (literal.counts_in_texts and any(True for _ in literal.places_in(text, folded)))
+                (literal.counts_in_texts and literal.is_in(text, folded))
                 or literal.is_path(path)
                 or literal.is_defined(defined, folded, path)
                 or (kind == "data" and literal.is_set(folded))
@@ -152,12 +158,11 @@ class Wording:
         found: set[int] = set()
         folded: list[str] = []
         for literal, places in zip(self.literals, self._places, strict=True):
-            if literal.path:
-                folded = folded or [path.lower() for path in paths]
-                own = [place for place, path in enumerate(folded) if literal.is_path(path)]
-                found.update(own)
-                if own and self._share(places) > WHOLE and b"where" not in self._words:
-                    literal.counts_in_texts = False
+            folded = folded or [path.lower() for path in paths]
+            own = [place for place, path in enumerate(folded) if literal.is_path(path)]
+            found.update(own)
+            if own and self._share(places) > WHOLE and b"where" not in self._words:
+                literal.counts_in_texts = False
         return sorted(found)
 
     def _quoted(self, text: str) -> set[int]:
@@ -168,6 +173,13 @@ class Wording:
             if len(own) <= _VALUE and len(self._words) - len(own) >= IN_A_ROW:
                 found |= self._places_of(own)
         return found
+
+    def _let_count(self, literal: Literal) -> None:
+        """Let a name of stop words count: they are meant in ``--show-only``."""
+        places = self._places_of(plain(literal.written).split())
+        if all(self._words[place].decode("utf-8") in STOP_WORDS for place in places):
+            for place in places:
+                self._weights[place] = 1.0
 
     def _where(self, literal: Literal) -> set[int]:
         """Where the words of a literal stand; nowhere if it does not count."""
@@ -207,7 +219,10 @@ def holders(
         if len(pairs) <= _HOLDERS:
             found.update(pairs)
     for literal in wording.literals:
-        pairs = store.match_phrase(literal.phrase, _HOLDERS + 1, where)
+        pairs = store.match_phrase(literal.phrase, _FOLDED + 1, where)
+        if _HOLDERS < len(pairs) <= _FOLDED:
+            texts = store.texts([chunk for _, chunk in pairs])
+            pairs = [pair for pair in pairs if literal.is_in(texts.get(pair[1], ""))]
         if len(pairs) <= _HOLDERS:
             found.update(pairs)
         else:

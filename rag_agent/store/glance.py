@@ -235,6 +235,10 @@ class Glance:
         )
         return {row[0]: GlancedChunk(*row) for row in rows}
 
+    def texts(self, chunk_ids: Collection[int]) -> dict[int, str]:
+        """The texts of chunks by id."""
+        return {one: chunk.text for one, chunk in self.chunks(chunk_ids).items()}
+
     def definitions(self, chunk_ids: Collection[int]) -> dict[int, list[GlancedDefinition]]:
         """What chunks define, by their ids."""
         rows = self._database.rows(

@@ -34,6 +34,9 @@ def share(
         ("--no-cache", "parser.add_argument('--no-cache')"),
         ("what does --no-cache do", "use --no-cache, if you must"),
         ("--no-cache", 'flags.BoolVar(&noCache, "no-cache", false)'),
+        ("--show-only", "add('--show-only')"),
+        ("where is server.port set", "server.port = 80"),
+        ("what is the default of --max-retries", "say --max-retries"),
         ("--max-retries=5", "use --max-retries or so"),
         ("what is RAG_STORE_DIR", 'os.environ["RAG_STORE_DIR"]'),
         ("what is RAG_STORE_DIR=7", 'os.environ["RAG_STORE_DIR"]'),
@@ -247,6 +250,28 @@ def test_what_many_passages_have_counts_for_none_of_them(indexed: Any) -> None:
     assert not any(hit.signals.get("verbatim") for hit in results.hits)
     (hit, *_) = search(store, "what is in src/m7.py", embedder=None).hits
     assert hit.path == "src/m7.py"
+
+
+def test_what_is_written_otherwise_does_not_make_it_common(indexed: Any) -> None:
+    files = {f"src/m{n}.py": f"pathInfo = request.path_info({n})\n" for n in range(60)}
+    store = indexed(files | {"cgi.py": "x = environ['PATH_INFO']\n"})
+    (hit, *_) = search(store, "PATH_INFO", embedder=None).hits
+    assert hit.path == "cgi.py"
+
+
+def test_a_file_is_found_by_a_name_of_stop_words(indexed: Any) -> None:
+    files = {f"src/m{n}.py": "x = make(bat)\n" * 5 for n in range(250)}
+    store = indexed(files | {"docs/make.bat": "echo docs\n"})
+    (hit, *_) = search(store, "what is in make.bat", embedder=None).hits
+    assert hit.path == "docs/make.bat"
+
+
+def test_a_file_without_an_ending_is_had_by_its_name(indexed: Any) -> None:
+    name = "get-version-from-legacy-file"
+    files = {f"lib/m{n}.sh": f"# runs {name} {n}\nversion legacy file\n" * 3 for n in range(5)}
+    store = indexed(files | {f"bin/{name}": "#!/bin/sh\necho 1\n"})
+    (hit, *_) = search(store, f"what is in {name}", embedder=None).hits
+    assert hit.path == f"bin/{name}"
 
 
 def test_a_path_counts_however_often_it_is_named(indexed: Any) -> None:
