@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _GROUP_COLUMNS = (
-    "ndcg10", "ndcg10_chunk", "recall10", "mrr10", "line_hit10", "recall_2000t", "read_2000t"
+    "ndcg10", "ndcg10_chunk", "recall10", "hit1", "mrr10", "line_hit10", "recall_2000t",
+    "read_2000t",
 )  # fmt: skip
 
 
