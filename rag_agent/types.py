@@ -227,6 +227,11 @@ class Hit:
     exact: tuple[int, ...] = ()
 
     @property
+    def wanted(self) -> tuple[int, ...]:
+        """The lines that are shown before others: those given, else those that are exact."""
+        return self.given or self.exact
+
+    @property
     def copies(self) -> tuple[str, ...]:
         """The files that say the same."""
         return tuple(double.path for double in self.doubles)

@@ -143,7 +143,7 @@ def _hit_text(hit: Hit, words: Mapping[str, float]) -> str:
         words,
         definitions=best.definitions,
         start=best.start,
-        given=hit.given or hit.exact,
+        given=hit.wanted,
     )
     # Of the lines below it, which the chunk may hold among other things.
     heading = heading_of(best, min(shown, default=best.start), max(shown, default=best.end), words)

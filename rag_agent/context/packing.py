@@ -69,7 +69,7 @@ def _frames(hit: Hit, asked: Sequence[str]) -> Iterator[tuple[str, tuple[Chunk, 
 
 def _excerpt(hit: Hit, chunk: Chunk, asked: Sequence[str], most: int) -> Piece:
     """The lines of a chunk that tell most, as one piece with its gaps."""
-    excerpt = read(whole(chunk), asked, chunk.definitions, hit.given or hit.exact).excerpt(most)
+    excerpt = read(whole(chunk), asked, chunk.definitions, hit.wanted).excerpt(most)
     return replace(excerpt[0], end=excerpt[-1].end, text=with_gaps(excerpt))
 
 
@@ -90,7 +90,7 @@ def _blocks(
         yield block, chunks, f"takes in {best.location}"
     if room < _LEAST_ROOM:
         return
-    reading = read(whole(best), asked, best.definitions, hit.given or hit.exact)
+    reading = read(whole(best), asked, best.definitions, hit.wanted)
     for most in _EXCERPT_LINES:
         if most < len(reading.lines):
             excerpt = reading.excerpt(most)

@@ -140,7 +140,7 @@ class _Entry:
         if (place, lines) not in self.excerpts:
             if place not in self.readings:
                 self.readings[place] = read(
-                    whole(chunk), self.asked, chunk.definitions, self.hit.given or self.hit.exact
+                    whole(chunk), self.asked, chunk.definitions, self.hit.wanted
                 )
             self.excerpts[place, lines] = self.readings[place].excerpt(lines)
         return self.excerpts[place, lines]

@@ -77,11 +77,13 @@ class Literal:
     def places_in(self, text: str, folded: str) -> Iterator[int]:
         """Where a text has it, which is in lower case too, and not as a part of longer words."""
         goes_on = _goes_on_with_hyphen if "-" in self.written else _goes_on
+        # A letter that is two in lower case (İ) moves all that follows.
+        constant = self.constant if len(text) == len(folded) else ""
         for written in self.forms:
             start = folded.find(written)
             while start >= 0:
                 end = start + len(written)
-                is_meant = not self.constant or self.constant in text[start:end]
+                is_meant = constant in text[start:end]
                 if is_meant and not (goes_on(folded, start) or goes_on(folded, end)):
                     yield start
                 start = folded.find(written, start + 1)

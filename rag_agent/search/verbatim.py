@@ -9,12 +9,7 @@ from __future__ import annotations
 from rag_agent.search.asking import ASKING
 from rag_agent.search.literals import literals_of, quotations
 from rag_agent.search.rows import IN_A_ROW, Rows, plain
-from rag_agent.tokens import (
-    STOP_WORDS,
-    runs,
-    stems,
-    words,
-)
+from rag_agent.tokens import STOP_WORDS, runs, stems, words
 
 TYPE_CHECKING = False  # typing costs a hook more than this module
 if TYPE_CHECKING:
@@ -44,8 +39,8 @@ _MOST_WORDS = 64  # a longer text says too much in other words for any row of it
 # A word with a hyphen ("case-insensitive") is seldom meant letter by letter, but for a name that is
 # most of what is asked for.
 _MOSTLY = 0.5
-# What is said of options and keys beside their names: "where is … set", "the default of …".
-_OF_SETTINGS = frozenset("default flag key option set setting value".split())
+# What is only there to ask, of options and keys too: "where is … set", "the default of …".
+_IDLE = ASKING | frozenset("default flag key option set setting value".split())
 
 
 class Wording:
@@ -73,7 +68,7 @@ class Wording:
         self._idle = {
             place
             for place, word in enumerate(self._words)
-            if word.isdigit() or word.decode("utf-8") in ASKING | _OF_SETTINGS
+            if word.isdigit() or word.decode("utf-8") in _IDLE
         }
         self._places = [self._where(literal) for literal in self.literals]
         self._unknown = {

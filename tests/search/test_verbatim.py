@@ -39,6 +39,7 @@ def share(
         ("what is the default of --max-retries", "say --max-retries"),
         ("--max-retries=5", "use --max-retries or so"),
         ("what is RAG_STORE_DIR", 'os.environ["RAG_STORE_DIR"]'),
+        ("what is RAG_STORE_DIR", "# İİİİ\nRAG_STORE_DIR = 1"),
         ("what is RAG_STORE_DIR=7", 'os.environ["RAG_STORE_DIR"]'),
         ("what is server.port?", "server.port = 80"),
         ("where is `max tokens`?", "the max tokens of it"),
